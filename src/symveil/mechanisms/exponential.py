@@ -36,6 +36,7 @@ from symveil.laws.parameters import Adjacency, read_beyond, read_offset, read_ut
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
@@ -148,22 +149,44 @@ class Exponential(CostWeighted):
     def _graceful(self) -> bool:
         return self.beyond == "graceful"
 
-    def _proof(self, weighting: Weighting) -> CertifiedRate | None:
+    def _proof(self, weighting: Weighting, claimed: Law | None) -> CertifiedRate | None:
         if not self._graceful:
-            return super()._proof(weighting)
-        per_place = self.epsilon / self.adjacency
+            return super()._proof(weighting, claimed)
+        if self.calibration != "tight" or (claimed is not None and claimed.certificate is None):
+            return None
         return graceful_rate(
             weighting.language,
-            per_place=per_place,
+            per_place=self.epsilon / self.adjacency,
             adjacency=self.reach,
             with_prior=self._with_prior,
             balanced=self.balanced,
+            claimed=None if claimed is None else claimed.rate,
         )
+
+    def _calibrated(self, claimed: Law | None) -> Law:
+        certified = None if self.weighting is None else self._proof(self.weighting, claimed)
+        if certified is not None:
+            rate, proved = certified.rate, Guarantee.of_loss(certified.loss, certified.how)
+        else:
+            rate = self._plain_rate if claimed is None or claimed.rate is None else claimed.rate
+            proved = self._loss_without_certificate(rate)
+        return self._law_with(proved, rate=rate, certificate=certified, parameters=self._resolved())
+
+    def _loss_without_certificate(self, rate: Fraction) -> Guarantee:
+        """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words; elsewhere twice that."""
+        if self.language.homogeneous:
+            return Guarantee.of_loss(rate * self._log_ratio_per_rate(self.reach), "exact")
+        if self.weighting is not None and not self.weighting.cost.is_hamming:
+            loss = 2 * rate * self.weighting.drops
+        else:
+            loss = 2 * rate * self._log_ratio_per_rate(self.reach)
+        return Guarantee.of_loss(loss if self._graceful or loss > self.epsilon else self.epsilon, "classic")
 
     @property
     def rate(self) -> Fraction:
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
-        return self.certified.rate if self.certified else self._plain_rate
+        assert self.law.rate is not None  # noqa: S101 - every exponential mechanism has one
+        return self.law.rate
 
     @property
     def hamming_rate(self) -> Fraction | None:
@@ -175,10 +198,6 @@ class Exponential(CostWeighted):
         return cost  # one phase
 
     @property
-    def _weight_rate(self) -> Fraction:
-        return self.rate
-
-    @property
     def _with_prior(self) -> bool:
         return self.prior == "chain"
 
@@ -186,7 +205,7 @@ class Exponential(CostWeighted):
     def _by_passes(self) -> bool:
         return super()._by_passes and self.utility == "distance"
 
-    @computed_once
+    @property
     def _plain_rate(self) -> Fraction:
         if self.weighting is not None and not self.weighting.cost.is_hamming:
             return self.weighting.classic(self.epsilon).rate
@@ -219,17 +238,6 @@ class Exponential(CostWeighted):
         if self.utility == "distance":
             return Fraction(distance)
         return distance / (self.offset * (distance + self.offset))
-
-    @property
-    def proved_loss(self) -> Guarantee:
-        """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
-        if self.language.homogeneous:
-            return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
-        if self.certified:
-            return Guarantee.of_loss(self.certified.loss, self.certified.how)
-        if self._graceful:
-            return Guarantee.of_loss(2 * self.rate * self._log_ratio_per_rate(self.reach), "classic")
-        return Guarantee.of_loss(self.epsilon, "classic")
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """r(0), r(1), …, scaled to r(0) = 1."""

@@ -20,7 +20,9 @@ from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection
 from symveil.ledger.composition import pure_loss, symbol_loss
 from symveil.ledger.units import Unit, charged_units, shown_units
+from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
+from symveil.mechanisms.law import law_row
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
@@ -50,15 +52,16 @@ class Release:
         *,
         alphabet: Alphabet | Iterable[Symbol] | None,
         model: Model | None,
-        laws: Iterable[Mapping[str, Any]] = (),
+        laws: RowLaws | None = None,
     ) -> Release:
-        """The words over an alphabet, or of a model, released as a choice says; by the `law` of a manifest if given."""
+        """The words over an alphabet, or of a model, released as a choice says; by the laws of a manifest if given."""
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
             raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
         # a manifest has to say them, and the check to read them
         require_spellable(choice.epsilon, "epsilon")
         require_spellable(choice.offset, "offset")
-        mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model)).with_laws(laws)
+        language = choice.language(alphabet=alphabet, model=model)
+        mechanism = choose_mechanism(choice, language) if laws is None else mechanism_by_rows(language, laws)
         b = chosen_adjacency(choice.adjacency, mechanism.language)
         return cls(choice=replace(choice, mechanism=mechanism.name, adjacency=b), mechanism=mechanism)
 
@@ -276,8 +279,7 @@ def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any
 
 
 def _law(mechanism: Mechanism) -> dict[str, object]:
-    told = {**mechanism.parameters_document(), **mechanism.law_document()}
-    return {"mechanism": mechanism.name, "reach": mechanism.reach, **told}
+    return law_row(mechanism.law, reach=mechanism.reach, parameters=mechanism.parameters_document())
 
 
 def hidden_share(release: Release, lengths: NDArray[np.int64]) -> float | None:

@@ -135,12 +135,11 @@ class SparkJob(Job[ReleasePlan]):
         check_frame(self._records.drop(PERSON), plan, separator=self._separator)
 
     def _solve_once(self) -> None:
-        """Laws that a solver finds are found here, once, and travel with the plan: tasks would find others."""
-        if not self._mechanism.may_solve or self.lengths is not None:
+        """Laws are calibrated here, once, and travel with the plan: tasks search for none."""
+        if not self._mechanism.needs_lengths or self.lengths is not None:
             return
         self.lengths = self._lengths_in_input()
-        for part in (self._mechanism.parts(self.lengths) or {}).values():
-            part.law_document()
+        self._mechanism = self._mechanism.calibrated(self.lengths)
 
     def _lengths_in_input(self) -> NDArray[np.int64]:
         sizes = self._records.select(F.coalesce(self._length(), F.lit(0)).alias("n")).distinct().collect()

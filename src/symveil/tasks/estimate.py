@@ -177,7 +177,7 @@ def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence:
         for batch in released.batches(lengths.groups):
             lengths.add(batch)
         return _named(released, asked, lengths.finish(), target, confidence, said)
-    noise = noise_of(released.release, released.told, where=str(released.manifest_file))
+    noise = noise_of(released.release, released.told)
     if asked.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
         said += notes
@@ -349,7 +349,8 @@ def _length_counts(released: ReleasedWords) -> Counter[int]:
 def _edited(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
     """Words whose symbols were inserted, deleted and substituted."""
     said, m = released.assumptions(), len(released.release.alphabet)
-    channel = _channel(released)
+    channel = _parameters(released.release)
+    assert channel is not None  # noqa: S101 - asked before
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
@@ -391,16 +392,6 @@ def _edited_lengths(
             f"be said about lengths from this release; {_enough_epsilon(released, enough)}"
         )
     return _named(released, asked, lengths.finish(confidence), target, confidence, released.assumptions())
-
-
-def _channel(released: ReleasedWords) -> ChannelParameters:
-    """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
-    rows = released.told.get("law")
-    if rows is None:
-        own = _parameters(released.release)
-        assert own is not None  # noqa: S101 - asked before
-        return own
-    return ChannelParameters.of(**{name: rows[0][name] for name in ("ratio", "power", "deletion", "substitution")})
 
 
 def _parameters(release: Release) -> ChannelParameters | None:

@@ -6,6 +6,7 @@ What a mechanism does to the words of the public model on average, beside what n
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,9 +27,9 @@ from symveil.mechanisms.attacker_versions import attacker_of_versions
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal import MOST_WORDS
-from symveil.models.word import Codes, Word, decode
+from symveil.models.word import Codes, Word
 from symveil.numbers.conversions import decimal
-from symveil.numbers.progress import Progress
+from symveil.numbers.progress import Progress, heard_by
 from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.doubts import guarantee_in_words
@@ -156,7 +157,7 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
     language = own.language.runs
     if language is None and not own.language.homogeneous:
         return None
-    if language is not None and own.weighting is None and not own.carries_law:
+    if language is not None and own.weighting is None and own.law.table is None:
         words = public_words(language, _SIMULATED, prior=_prior(own))
         drawn = own.release_codes(words, bits=NotPrivateSeededBits(_SEED))
         errors = np.count_nonzero(drawn != words, axis=1).astype(np.float64).tolist()
@@ -325,7 +326,7 @@ def _prior(mechanism: Mechanism) -> str:
 
 def _written_out(mechanism: Mechanism) -> int:
     """Up to how many words all of them are looked at: a law that is written down has them all."""
-    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
+    return _ALL_WORDS if mechanism.law.table is None else MOST_WORDS
 
 
 def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float], list[float] | None]:
@@ -340,15 +341,9 @@ def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float
         rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    if mechanism.carries_law or mechanism.errors_at_once or mechanism.weighting is not None:
-        symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
-        return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
-    errors = []
-    for number, row in enumerate(rows, start=1):
-        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
-        if progress:
-            progress(number, len(rows))
-    return errors, None
+    with nullcontext() if progress is None else heard_by(progress):
+        symbols, spent = mechanism.expected_errors(rows)
+    return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
 
 
 def _drawn(language: RunLanguage, kind: str) -> Codes:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table import random_groups
-from symveil.formats.compatibility import choice_from_manifest, model_name
+from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
@@ -26,6 +26,7 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
+from symveil.mechanisms.calibrate import RowLaws
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
@@ -66,6 +67,30 @@ def model_beside(manifest: Path) -> Path | None:
         return None if model is None else model_path(manifest, model["file"], None)
     except (SymveilError, LookupError, TypeError, AttributeError, OSError):
         return None  # it is refused where it is read
+
+
+def rows_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The laws in a manifest: of the lengths in the file, and of that which averages are about, where it is another."""
+    return [*document["law"], *document.get("stand_in", ())]
+
+
+def release_from_manifest(document: dict[str, Any], *, model: Model | None, where: str, prove: bool = False) -> Release:
+    """What a manifest describes: the choice, and the mechanism by its laws; nothing is searched for.
+
+    Parameters
+    ----------
+    document
+        The manifest. One of 0.2 has no laws: they are calibrated again.
+    model
+        Its model.
+    where
+        Its file, for messages.
+    prove
+        Whether the laws are proved again, one evaluation each.
+    """
+    choice = choice_from_manifest(document)
+    laws = None if is_of_0_2(document) else RowLaws(choice, rows_of(document), document["classes"], where, prove)
+    return Release.of(choice, alphabet=document["alphabet"], model=model, laws=laws)
 
 
 def open_released(
@@ -177,9 +202,7 @@ class ReleasedWords:
             loaded, place = self._model(model)
             if model_digest(loaded) != self.told["digests"]["model"]:
                 raise FileError(place, expected="the model that the manifest tells", found="another one")
-        release = Release.of(
-            choice_from_manifest(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
-        )
+        release = release_from_manifest(self.told, model=loaded, where=str(self.manifest_file))
         if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release
