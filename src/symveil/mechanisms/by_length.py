@@ -114,7 +114,7 @@ class ByLength(Mechanism):
             for shorter in range(1, self.adjacency + 1):
                 _ = self._of(shorter).law
             return self
-        known = {length: self.of_length(length) for length in np.unique(lengths[lengths > 0]).tolist()}
+        known = {length: self.of_length(length) for length in np.unique(lengths).tolist()}
         for each in known.values():
             if each is not None:
                 _ = each.law
@@ -163,14 +163,14 @@ class ByLength(Mechanism):
         """The mechanism of another length that treats symbols alike in words of this one, where there is one."""
         if self._words.graph is not None or self.choice.adjacency == "all" or length < self.adjacency:
             return None
-        shared = self.of_length(self.adjacency)
+        shared = self.of_length(self.adjacency if self._laws is None else length)
         return shared if isinstance(shared, Exponential) and shared.draws_symbols_alike(length) else None
 
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         occurring = lengths[lengths > 0]
-        if (shared := self._shared_at(int(occurring.min()) if len(occurring) else self.adjacency)) is not None:
+        if len(occurring) and (shared := self._shared_at(int(occurring.min()))) is not None:
             symbols = len(self.alphabet)
             if symbols == 1:
                 return codes.copy(), lengths

@@ -205,7 +205,7 @@ class RowLaws:
         Rows of 0.3 do not name the proof: another one may prove less than what is claimed, not more.
         """
         claimed, proved = made.law, made.proved_again()
-        if not proved.proved.within(self.choice.epsilon):
+        if not proved.proved.within(self.choice.epsilon) or claimed.rate != proved.rate:
             raise InputError(f"the loss is above epsilon, {spelled(self.choice.epsilon)}")
         if not claimed.claims(proved.rate, proved.proved):
             raise InputError("another guarantee than what is computed again")

@@ -16,6 +16,7 @@ from symveil.bounds.lower_bound import LowerBound, lower_bound
 from symveil.bounds.prior import Prior
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize
 from symveil.languages.runs import RunLanguage
@@ -226,16 +227,42 @@ def _of_middle_length(mechanism: Mechanism, lengths: NDArray[np.int64]) -> Mecha
     positive = lengths[lengths > 0]
     if mechanism.metric != "hamming" or not len(positive):
         return None
-    middle = int(positive[len(positive) // 2])
-    graph = mechanism.language.graph
-    steps = 0 if graph is None else graph.edge_count
-    for length in (middle, *(each for each in _SHORTER if each < middle)):
-        if length > _LONGEST_IN_A_MANIFEST or length * steps > _MOST_STEPS_IN_A_MANIFEST:
-            continue
+    for length in _quick_lengths(mechanism, int(positive[len(positive) // 2])):
         own = mechanism.of_length(length)
         if own is not None and own.length == length:
             return own
     return None
+
+
+def _quick_lengths(mechanism: Mechanism, length: int) -> list[int]:
+    """This length and shorter ones in its place, without those that take long."""
+    graph = mechanism.language.graph
+    steps = 0 if graph is None else graph.edge_count
+    return [
+        each
+        for each in (length, *(shorter for shorter in _SHORTER if shorter < length))
+        if each <= _LONGEST_IN_A_MANIFEST and each * steps <= _MOST_STEPS_IN_A_MANIFEST
+    ]
+
+
+def averaged_lengths(mechanism: Mechanism, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lengths that averages in a manifest may be about, where words of these lengths occur: they need laws too.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the file.
+    lengths
+        The lengths that occur.
+    """
+    language = mechanism.language
+    if not isinstance(language, AnyLength):
+        return lengths
+    found = set()
+    for length in lengths[lengths > 0].tolist():
+        quick = _quick_lengths(mechanism, length)
+        found.update(next(([each] for each in quick if language.of_length(each) is not None), []))
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def mean_error(mechanism: Mechanism, *, progress: Progress | None = None) -> tuple[float, float]:

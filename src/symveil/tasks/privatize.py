@@ -38,7 +38,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.randomness import BitSource, new_release_key, system_bits
-from symveil.release.batch import ReleasePlan
+from symveil.release.batch import ReleasePlan, check_batch
 from symveil.release.job import Written
 from symveil.release.local import lengths_of, release_batches
 from symveil.release.promise import Release, manifest, refuse_thin_release
@@ -182,6 +182,7 @@ def privatize(
     return private
 
 
+_NO_LENGTHS = np.empty(0, dtype=np.int64)
 _COLUMN = "words"
 """What the only column of a table is called that is made of a column."""
 
@@ -246,6 +247,10 @@ def _private_table(
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )
+    if mechanism.needs_lengths:
+        legal = [check_batch(batch, plan) for batch in file.records()]
+        lengths = np.unique(np.concatenate([_NO_LENGTHS, *legal]))
+        plan = replace(plan, mechanism=mechanism.calibrated(lengths))
     batches = [private for _, private in release_batches(file.records(), plan)]
     if not batches:
         return without_rows(frame, file.names(), file.written), np.empty(0, dtype=np.int64), file
@@ -272,6 +277,7 @@ def _private_words(words: Any, choice: MechanismChoice, built: Mechanism, bits: 
     if wrong.any():
         number = int(np.argmax(wrong > 0))
         raise _refused(number, rows[number], language)
+    built = built.calibrated(np.unique(lengths))
     released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
     parts = zip(split_words(released, new_lengths), sources, strict=True)
     return [decode(part, language.alphabet, like=source) for part, source in parts]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -47,7 +48,7 @@ from symveil.tasks.doubts import (
     large_loss,
     warn,
 )
-from symveil.tasks.explain import attacker_of_file, expected_error_of_file
+from symveil.tasks.explain import attacker_of_file, averaged_lengths, expected_error_of_file
 from symveil.tasks.parameters import (
     FileParameters,
     RunOptions,
@@ -298,7 +299,10 @@ def release_file(
     job = file_job(source, target, release, columns, run, progress or silent)
 
     def decided(job: Job[Any]) -> WorkedOut:
+        nonlocal release
         refuse_thin_release(release, job.legal_lengths, thin=run.thin)  # before anybody is charged
+        job.calibrate(partial(averaged_lengths, release.mechanism))
+        release = replace(release, mechanism=job.mechanism)
         return worked_out(release.mechanism, job.lengths)
 
     def manifest_text(name: str, written: Written, date: str) -> str:
