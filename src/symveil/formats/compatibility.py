@@ -108,7 +108,7 @@ def _without_certificates(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     found: list[dict[str, Any]] = []
     for row in rows:
         plain = {name: value for name, value in row.items() if name not in _LAW_SINCE_0_4}
-        if plain["mechanism"] == "optimal" and "beyond" in row:
+        if plain["mechanism"] == "optimal" and row.get("beyond") == "graceful":
             plain["beyond"] = row["beyond"]
         if found and {**found[-1], "lengths": plain["lengths"]} == plain:
             plain["lengths"] = [found.pop()["lengths"][0], plain["lengths"][1]]
