@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.calibrate import calibrate, draw, log_probabilities, loss_at, mechanism_of
 from symveil.mechanisms.law import law_from_row, law_row
 from symveil.randomness import NotPrivateSeededBits
+from symveil.tasks.check import check_manifest
 from symveil.tasks.privatize_file import privatize_file
 
 ROADS = [("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4"), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)]
@@ -184,3 +187,35 @@ def test_a_length_without_a_law_is_one_line(tmp_path) -> None:
     release.manifest_file.write_text(json.dumps(document))
     with pytest.raises(FileError, match=r"\$\.law: expected a law for every length in the file, found none for some"):
         sv.estimate(tmp_path / "p.csv", "visits", model=tmp_path / "model.json")
+
+
+# --- manifests of earlier versions ---------------------------------------------------------------
+
+OF_0_3 = Path(__file__).parents[1] / "fixtures" / "manifests_0_3"
+NAMES = sorted(path.name.removesuffix(".manifest.json") for path in OF_0_3.glob("*.manifest.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_manifest_of_0_3_is_checked_and_read_without_a_search(name, tmp_path) -> None:
+    for file in OF_0_3.glob("*"):
+        shutil.copy(file, tmp_path)
+    with counted_searches() as searches:
+        checked = check_manifest(tmp_path / f"{name}.manifest.json")
+        assert checked.holds, [check for check in checked.checks if not check.holds]
+        if name not in ("roads-flip.csv", "roads-hidden.csv", "alphabet-edit.csv"):  # whose noise cannot be undone
+            assert sv.estimate(tmp_path / name, "visits").table.num_rows
+    assert searches.names == []
+
+
+@pytest.mark.parametrize("name", ["roads-swap.csv", "ring-auto.csv", "roads-hidden.csv", "alphabet-flip.csv"])
+def test_a_larger_rate_in_a_manifest_of_0_3_is_not_believed(name, tmp_path) -> None:
+    for file in OF_0_3.glob("*"):
+        shutil.copy(file, tmp_path)
+    manifest = tmp_path / f"{name}.manifest.json"
+    document = json.loads(manifest.read_text())
+    for row in document["law"]:
+        row["rate"] = str(Fraction(row["rate"]) * Fraction(101, 100))
+    for row in [document, *document["classes"]]:
+        row["eta"] = row["eta"] and str(Fraction(row["eta"]) * Fraction(101, 100))
+    manifest.write_text(json.dumps(document))
+    assert not check_manifest(manifest).holds

@@ -248,7 +248,8 @@ class ByLength(Mechanism):
 
     def symbol_rate(self) -> Fraction | None:
         """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
-        shared = self._shared_at(1) if len(self.alphabet) > 1 else None
+        known = len(self.alphabet) > 1 and self._laws is None  # laws that were handed over are of the lengths that occur
+        shared = self._shared_at(1) if known else None
         return None if shared is None else shared.rate
 
     def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:

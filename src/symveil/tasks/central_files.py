@@ -49,8 +49,8 @@ from symveil.release.central_job import (
     FrameWords,
     PublicOrFound,
 )
-from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.tasks.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
 
@@ -88,7 +88,7 @@ def zones_digest(names: Sequence[str], zone: Indices) -> str:
 
 
 def release_centrally(
-    release: CentralRelease,
+    release: CentralSpec,
     source: Any,
     target: Path,
     answer: Answer,
@@ -142,7 +142,7 @@ def release_centrally(
             date=date,
         ).text(),
         settings=Settings(
-            asked=release.asked(columns=stamped_columns(columns)),
+            asked=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES,
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),

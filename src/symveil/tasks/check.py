@@ -26,7 +26,7 @@ from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
-from symveil.release.promise import Release, passes_unprotected, price, promised
+from symveil.release.spec import LocalSpec, passes_unprotected
 from symveil.tasks.check_central import (
     Check,
     CheckedManifest,
@@ -39,7 +39,7 @@ from symveil.tasks.check_central import (
 from symveil.tasks.enforce_log import log_policy
 from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.opacity import load_system
-from symveil.tasks.released_file import beside, model_path, open_released, release_from_manifest
+from symveil.tasks.private_file import PrivateFile, beside, model_path, release_from_manifest
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
@@ -112,7 +112,7 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
-def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+def _expected_error(release: LocalSpec, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
     """What the manifest says of the average error, worked out again; floats differ a little between machines."""
     again = expected_error_of_file(release.mechanism, lengths)
     same = (
@@ -124,7 +124,7 @@ def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.
     return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
 
 
-def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
     """What the manifest says of an attacker, worked out again."""
     again, view = attacker_of_file(release.mechanism, lengths), view_from_document(written)
     same = again is not None and again["length"] == written["length"] and view_from_document(again).agrees_with(view)
@@ -152,12 +152,12 @@ def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> lis
     columns = document["output"]["columns"]
     known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
     found: list[str] = []
-    for file in open_released(path, document):
+    for file in PrivateFile(path, document).files():
         found += [name for name in file.columns_in_file() if name not in known and name not in found]
     return found
 
 
-def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
+def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> LocalSpec | None:
     if document.get("policy") is not None:
         return _policy_release(document, file, model, checks)
     loaded = None
@@ -180,7 +180,7 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
 
 def _policy_release(
     document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]
-) -> Release | None:
+) -> LocalSpec | None:
     """The policy for opacity of a log's release, from the system and the public parameters."""
     policy = document["policy"]
     load = partial(load_system, secret=tuple(policy["secret"]))
@@ -208,14 +208,14 @@ def _policy_release(
         return None
 
 
-def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
+def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np.int64] | None) -> Check:
     """Everything that is promised, computed again: for the lengths in the output, else for those that it names."""
     ends = [bound for each in document["classes"] for bound in each["lengths"] if bound is not None]
     if lengths is None and not _quickly_worked_out(release, ends):
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
-    promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
-    promise["unit"] = str(price(release).unit)
+    promise = json.loads(json.dumps(release.promised(known, charged=document["charged"] is not None)))
+    promise["unit"] = str(release.unit)
     near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
     if lengths is not None:  # they are about the lengths that occur
         if not _same_protection(document["protection"], near):
@@ -254,7 +254,7 @@ def _agree(one: Any, other: Any) -> bool:
     return math.isclose(one, other, rel_tol=1e-9) if numbers else one is other
 
 
-def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
+def _quickly_worked_out(release: LocalSpec, lengths: list[int]) -> bool:
     """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
     if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
@@ -275,11 +275,11 @@ class _Content:
     """None: there is no file."""
 
 
-def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content:
+def _content(path: Path, release: LocalSpec, document: dict[str, Any]) -> _Content:
     records = symbols = outside = 0
     lengths = np.empty(0, dtype=np.int64)
     form = None
-    for file in open_released(path, document):
+    for file in PrivateFile(path, document).files():
         form = file.form
         for batch in heard_records(file, "checking"):
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)

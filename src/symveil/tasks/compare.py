@@ -43,6 +43,7 @@ from symveil.pictures.road_map import Road, tame
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
 from symveil.tasks.parameters import FileReading, check_names, shows_fields
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]
@@ -115,14 +116,15 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
 
 
 def _files(place: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    told = _told(place) if may_differ else None
+    private = _described(place) if may_differ else None
+    if private is not None:
+        yield from private.files()
+        return
     inside = [file for file in released_files(place) if suffix(file) in FORMATS] if place.is_dir() else [place]
     if not inside:
         raise FileError(str(place), expected="files of sequences in the folder", found="none")
     for file in inside:
-        if told is not None:
-            yield open_sequences(file, told[0], apostrophes="read" if told[1] else "none")
-        elif may_differ:
+        if may_differ:
             yield _opened_as_it_may_be(file, columns)
         else:
             yield open_sequences(file, columns)
@@ -141,20 +143,20 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
-    """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
+def _described(place: Path) -> PrivateFile | None:
+    """The private file with the manifest beside it; None where there is none."""
     manifest = manifest_path(place)
     if not manifest.is_file():
         return None
-    told = read_any_manifest(manifest).document
-    output = told["output"]
-    if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
-        found = "a table of counts, for compare_table" if told["release"] == "count" else "a model"
+    document = read_any_manifest(manifest).document
+    if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
+        found = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
         raise FileError(str(place), expected="a file of sequences", found=found)
     try:
-        return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
+        ColumnOptions.from_names(document["output"]["columns"])
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
+    return PrivateFile(place, document)
 
 
 def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:

@@ -35,8 +35,8 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import Number
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import FileWords, FoundSymbols
-from symveil.release.central_promise import CentralRelease
 from symveil.release.protocol import new_release_id
+from symveil.release.spec import CentralSpec
 from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.tasks.doubts import large_loss, warn
@@ -341,7 +341,7 @@ def count_file(
 class _Counting:
     """A count as it was asked for: read and refused once, before any data is read."""
 
-    release: CentralRelease
+    release: CentralSpec
     columns: ColumnOptions
     options: CountOptions
     cells: Cells | Statistic
@@ -386,7 +386,7 @@ class _Counting:
             graph=language.graph,
             zones=zone_of,
         )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=budget,
             neighbours=options.neighbours,
@@ -420,7 +420,7 @@ class _Counting:
                 raise ParameterError(
                     "delta", expected=f"no {name} with it: what is public needs no delta", found=f"both a {name} and it"
                 )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=epsilon,
             delta=read_delta(options.delta),

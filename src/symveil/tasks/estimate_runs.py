@@ -23,7 +23,7 @@ from symveil.languages.any_length import gathered
 from symveil.mechanisms.online import Online
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.randomness import BitSource, NotPrivateSeededBits
-from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.rerelease import Rerelease
 
 _MOST_CELLS = 4_000_000
@@ -40,7 +40,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """The cells of what is counted in a batch, and in which word each stands."""
 
 
-def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
+def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
     Parameters
@@ -54,7 +54,7 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     expected
         About how many of them can occur, by the model.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
     place = np.full(size, -1, dtype=np.int64)
@@ -93,7 +93,7 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
 
 
-def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterates:
+def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates:
     """The same for a statistic of one's own, which is asked for the words of each group.
 
     Parameters
@@ -103,7 +103,7 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     statistic
         From words to numbers, which add up over words.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
     groups = min(_GROUPS_ASKED, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
@@ -135,7 +135,7 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     return Iterates(sums=found, sizes=sizes, agreement=agreement, seed=released.seed)
 
 
-def _compared(released: ReleasedWords, batch: Batch) -> NDArray[np.bool_]:
+def _compared(released: PrivateFile, batch: Batch) -> NDArray[np.bool_]:
     """Which symbols agreement is about: a public start is never changed."""
     return np.asarray(batch.position >= (1 if released.release.choice.public_start else 0))
 
@@ -156,7 +156,7 @@ def _stepped(again: Rerelease, codes: Codes, lengths: Lengths, bits: BitSource) 
     return codes
 
 
-def _too_little(released: ReleasedWords, agreement: float) -> InputError:
+def _too_little(released: PrivateFile, agreement: float) -> InputError:
     """The refusal where a release says too little, with about the epsilon that would have been enough."""
     return InputError(
         f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, found "
@@ -164,7 +164,7 @@ def _too_little(released: ReleasedWords, agreement: float) -> InputError:
     )
 
 
-def _enough(released: ReleasedWords, least: float) -> str:
+def _enough(released: PrivateFile, least: float) -> str:
     """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
     own = released.release.choice.epsilon
     batch = next(released.batches(0))
@@ -173,7 +173,7 @@ def _enough(released: ReleasedWords, least: float) -> str:
 
     def agrees(step: int) -> bool:
         bits, faster = NotPrivateSeededBits(released.seed), Fraction(step, 2) / own
-        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=faster)
+        again = Rerelease(released.release, released.document, where=str(released.manifest_file), faster=faster)
         once = again.draw(few.codes, few.lengths, bits)
         return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
 
@@ -186,10 +186,10 @@ def _enough(released: ReleasedWords, least: float) -> str:
     return f"about epsilon {high / 2:g} would have been enough"
 
 
-def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
+def run_table(released: PrivateFile, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind a release on a model, and what it rests on."""
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
     leading = {"positions": "position", "presence": "length"}.get(asked.kind)
     first = {"positions": longest, "presence": longest + 1}.get(asked.kind)
     shape = (*(() if first is None else (first,)), *(m,) * asked.order)
@@ -207,7 +207,7 @@ def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable
     found, occurring = iterated(released, cells, size, _expected(released, asked, size))
     total = np.zeros(size)
     total[occurring] = found.sums[0].sum(axis=0)
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     notes = ["estimated by releasing the private sequences again; no chain or other model of them is assumed"]
     if again.steps == 2:
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
@@ -230,11 +230,11 @@ def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable
     return table, notes
 
 
-def _expected(released: ReleasedWords, asked: Statistic, size: int) -> int:
+def _expected(released: PrivateFile, asked: Statistic, size: int) -> int:
     """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
     graph = released.release.mechanism.language.graph
     if graph is None or asked.kind not in ("ngrams", "transitions") or asked.order < 2:
-        return min(size, 3 * int(released.told["counts"]["symbols"]))
+        return min(size, 3 * int(released.document["counts"]["symbols"]))
     return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (asked.order - 2) * 1.2))
 
 
@@ -278,7 +278,7 @@ ASSUMED = (
 )
 
 
-def chain_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
+def chain_table(released: PrivateFile, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind an online release, and what it rests on.
 
     Parameters
@@ -288,15 +288,15 @@ def chain_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTab
     asked
         The statistic.
     """
-    used = {row["mechanism"] for row in released.told.get("law") or released.told["classes"]}
+    used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
             "assume",
             expected="nothing but for releases by the mechanism online, whose estimates need an assumption",
-            found=f"chain for one by {', '.join(sorted(used)) or released.told['mechanism']}; leave it out",
+            found=f"chain for one by {', '.join(sorted(used)) or released.document['mechanism']}; leave it out",
         )
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
     first = {"positions": longest, "presence": longest + 1}.get(asked.kind)
     shape = (*(() if first is None else (first,)), *(m,) * asked.order)
     size = int(np.prod(shape, dtype=np.int64))
@@ -329,7 +329,7 @@ def _cells(asked: Statistic, batch: Batch, m: int) -> NDArray[np.int64]:
 class _Gathering:
     """The different words of a file, and the chances with which each of their symbols is released."""
 
-    released: ReleasedWords
+    released: PrivateFile
     _emissions: dict[tuple[int, int, bool], int] = field(default_factory=dict)
     _rows: list[NDArray[np.float64]] = field(default_factory=list)
     _words: dict[int, list[tuple[Codes, NDArray[np.int64]]]] = field(default_factory=dict)
@@ -337,7 +337,7 @@ class _Gathering:
     _laws: dict[tuple[int, int], tuple[list[int], NDArray[np.float64]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._again = Rerelease(self.released.release, self.released.told, where=str(self.released.manifest_file))
+        self._again = Rerelease(self.released.release, self.released.document, where=str(self.released.manifest_file))
         self.groups = min(FEWEST, self.released.units())
         self.sizes = np.zeros(max(self.groups, 1), dtype=np.int64)
         self._graph = self.released.release.mechanism.language.graph

@@ -41,7 +41,7 @@ from symveil.randomness import BitSource, new_release_key, system_bits
 from symveil.release.batch import ReleasePlan, check_batch
 from symveil.release.job import Written
 from symveil.release.local import lengths_of, release_batches
-from symveil.release.promise import Release, manifest, refuse_thin_release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import dropped_ids, large_loss, warn
 from symveil.tasks.parameters import (
     TableParameters,
@@ -152,7 +152,7 @@ def privatize(
     choice = described_choice(choice, loose)
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file) if model_file is not None else cast("Model | None", model)
-    release = Release.of(choice, alphabet=alphabet, model=loaded)
+    release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)
     doubts = large_loss(choice.epsilon)
     if is_frame(words):
         private, counted, file = _private_table(words, reading, release.mechanism, bits)
@@ -172,10 +172,10 @@ def privatize(
     else:
         _refuse_reading(reading)
         private = _private_words(words, choice, release.mechanism, bits)
-        refuse_thin_release(release, np.array([len(word) for word in private], dtype=np.int64), thin=thin)
+        release.refuse_thin(np.array([len(word) for word in private], dtype=np.int64), thin=thin)
         warn(doubts)
         return private
-    refuse_thin_release(release, counted, thin=thin)
+    release.refuse_thin(counted, thin=thin)
     warn(doubts)
     if hasattr(private, "attrs"):  # of pandas: other libraries have no place for it
         private.attrs[ATTRS] = _promise(release, counted, facts, reading, model_file)
@@ -188,7 +188,7 @@ _COLUMN = "words"
 
 
 def _promise(
-    release: Release,
+    release: LocalSpec,
     lengths: NDArray[np.int64],
     facts: Mapping[str, object],
     reading: ColumnOptions,
@@ -199,8 +199,7 @@ def _promise(
     written = Written(
         digest="", sequences=count, released=count, symbols=int(lengths.sum()), lengths=np.unique(lengths)
     )
-    document = manifest(
-        release,
+    document = release.manifest(
         facts,
         "table",
         written,

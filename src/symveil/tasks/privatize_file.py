@@ -38,8 +38,8 @@ from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
-from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
 from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
+from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -59,7 +59,7 @@ from symveil.tasks.parameters import (
     no_pyspark,
     shows_fields,
 )
-from symveil.tasks.released_file import open_released
+from symveil.tasks.private_file import PrivateFile
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -94,7 +94,7 @@ def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         return []
     columns = [_Column(name) for name in names]
     left = _RECORDS
-    for batch in chain.from_iterable(file.records() for file in open_released(out, dict(manifest), keep=names)):
+    for batch in chain.from_iterable(file.records() for file in PrivateFile(out, dict(manifest)).files(keep=names)):
         for index, column in enumerate(columns):
             column.add(batch.column(keep_column(index)).slice(0, left))
         left -= len(batch)
@@ -248,7 +248,7 @@ def privatize_file(
 class AskedRelease:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
-    release: Release
+    release: LocalSpec
     columns: ColumnOptions
     run: RunOptions
     model_file: Path | None
@@ -276,14 +276,14 @@ class AskedRelease:
         notes: list[str] = []
         model_file = Path(model) if isinstance(model, str | Path) else None
         loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)
         if run.unsafe_report_true_error and choice.metric == "levenshtein":
             raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
         return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
 
 
 def release_file(
-    release: Release,
+    release: LocalSpec,
     source: Path,
     target: Path,
     *,
@@ -300,16 +300,15 @@ def release_file(
 
     def decided(job: Job[Any]) -> WorkedOut:
         nonlocal release
-        refuse_thin_release(release, job.legal_lengths, thin=run.thin)  # before anybody is charged
+        release.refuse_thin(job.legal_lengths, thin=run.thin)  # before anybody is charged
         job.calibrate(partial(averaged_lengths, release.mechanism))
         release = replace(release, mechanism=job.mechanism)
         return worked_out(release.mechanism, job.lengths)
 
     def manifest_text(name: str, written: Written, date: str) -> str:
         if run.ledger is None:
-            refuse_thin_release(release, written.lengths, thin=run.thin)  # before the output is put in its place
-        return manifest(
-            release,
+            release.refuse_thin(written.lengths, thin=run.thin)  # before the output is put in its place
+        return release.manifest(
             job.facts,
             name,
             written,
@@ -331,8 +330,7 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            asked=parameters(
-                release,
+            asked=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
                 over_budget=run.over_budget,
@@ -359,7 +357,7 @@ def release_file(
     if run.ledger is None and columns.person is not None:
         notes.append("nobody is charged: `person` says who pays, and there is no `ledger`")
     with job.explained():
-        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+        finished = protocol.run(run.ledger, release.price, run.over_budget)
     bill = finished.bill
     if bill is not None and job.has_ids and columns.person is None:
         notes.append(
@@ -413,7 +411,7 @@ def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
 def file_job(
     source: Path,
     target: Path,
-    release: Release,
+    release: LocalSpec,
     columns: ColumnOptions,
     run: RunOptions,
     progress: Progress,
@@ -423,12 +421,12 @@ def file_job(
     """The input, the output, and the engine between them; `proved` as `whole_loss` has it."""
     job = _job(source, target, release, columns, run, progress)
     if run.on_unknown == "error":  # a word that is left out has no others in its place
-        job.whole_loss = whole_loss(release, proved=proved)
+        job.whole_loss = release.whole_loss(proved=proved)
     return job
 
 
 def _job(
-    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
+    source: Path, target: Path, release: LocalSpec, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time

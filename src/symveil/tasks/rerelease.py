@@ -28,10 +28,10 @@ from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import exact
 from symveil.randomness import BitSource
-from symveil.release.promise import Release
+from symveil.release.spec import LocalSpec
 
 
-def noise_of(release: Release, document: dict[str, Any]) -> SubstitutionNoise:
+def noise_of(release: LocalSpec, document: dict[str, Any]) -> SubstitutionNoise:
     """The noise in words over an alphabet, by the laws of a manifest.
 
     Parameters
@@ -96,7 +96,7 @@ class Rerelease:
     """
 
     def __init__(
-        self, release: Release, document: dict[str, Any], *, where: str, faster: Fraction = Fraction(1)
+        self, release: LocalSpec, document: dict[str, Any], *, where: str, faster: Fraction = Fraction(1)
     ) -> None:
         self._release, self._where, self._faster = release, where, faster
         self._rows: list[dict[str, Any]] = document.get("law", document["classes"])  # version 1 has no laws

@@ -25,7 +25,7 @@ from symveil.formats.page import table
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
-from symveil.release.central_promise import queries_of
+from symveil.release.spec import queries_of
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.central_files import central_manifest, read_counts, require_bytes
