@@ -55,14 +55,14 @@ class Worst:
                 self.found[kind] = (value, pair)
 
 
-def groups_of(strings: Codes, places: Collection[int], *, also_alone: bool = False) -> Groups:
+def groups_of(strings: Codes, positions: Collection[int], *, also_alone: bool = False) -> Groups:
     """Rows that agree but in these places, one group after the other, and where each group begins.
 
     Parameters
     ----------
     strings
         The rows, all different.
-    places
+    positions
         Where rows of a group may differ.
     also_alone
         Whether rows that agree with no other are groups too.
@@ -73,10 +73,10 @@ def groups_of(strings: Codes, places: Collection[int], *, also_alone: bool = Fal
     """
     key = np.zeros(len(strings), dtype=np.int64)
     letters = int(strings.max(initial=0)) + 1
-    for place in [place for place in range(strings.shape[1]) if place not in places]:
+    for index in [index for index in range(strings.shape[1]) if index not in positions]:
         if int(key.max(initial=0)) >= 2**62 // letters:  # numbered anew, so that they stay small
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
-        key = key * letters + strings[:, place]
+        key = key * letters + strings[:, index]
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.diff(key[order], prepend=-1))
     if also_alone:
@@ -99,10 +99,10 @@ def worst_in_groups(table: Floats, groups: Groups) -> tuple[float, int, int, int
     >>> worst_in_groups(table, (np.array([0, 1]), np.array([0])))
     (4.0, 1, 0, 0)
     """
-    found = worst_between(table, table, groups)
-    if found is None:
+    result = worst_between(table, table, groups)
+    if result is None:
         return None
-    ratio, rows, column = found
+    ratio, rows, column = result
     values = table[rows, column]
     largest = int(values.argmax())
     smallest = int(values.argmin()) if ratio > 1 else (largest + 1) % len(rows)

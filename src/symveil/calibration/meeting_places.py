@@ -88,8 +88,8 @@ class PlacesComparison:
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             for number, way in enumerate(ways):
                 for begin in range(0, len(states), THREADS):  # a few at a time, so that it can be interrupted
-                    for found in pool.map(way, states[begin : begin + THREADS]):
-                        worst.merge(found)
+                    for result in pool.map(way, states[begin : begin + THREADS]):
+                        worst.merge(result)
                     yield (number + begin / len(states)) / len(ways)
 
     # --- the three ways --------------------------------------------------------------------------
@@ -105,14 +105,14 @@ class PlacesComparison:
         if self._keeps:
             self._kept[state] = table
         own, later = range(self._first, self._last), range(ends.shape[1])
-        for places in combinations(own, 2):
-            self._rows(worst, table, groups_of(words, places), words, ends)
+        for positions in combinations(own, 2):
+            self._rows(worst, table, groups_of(words, positions), words, ends)
         turned = np.ascontiguousarray(table.T)
-        for places in combinations(later, 2):
-            self._rows(worst, turned, groups_of(ends, places), ends, words, turned=True)
-        columns = [groups_of(ends, (place,)) for place in later]
-        for place in own:
-            self._across(worst, table, groups_of(words, (place,), also_alone=True), columns, words, ends)
+        for positions in combinations(later, 2):
+            self._rows(worst, turned, groups_of(ends, positions), ends, words, turned=True)
+        columns = [groups_of(ends, (index,)) for index in later]
+        for index in own:
+            self._across(worst, table, groups_of(words, (index,), also_alone=True), columns, words, ends)
         return worst
 
     def _with_next(self, state: int) -> Worst:
@@ -130,9 +130,9 @@ class PlacesComparison:
             table = np.concatenate(parts)
         else:
             table = self._totals(vectors, after, worst)
-        for place in range(self._first, self._last):
-            self._rows(worst, table, groups_of(words, (place, self._last)), words, ends)
-        columns = [groups_of(ends, (place,)) for place in range(1, ends.shape[1])]
+        for index in range(self._first, self._last):
+            self._rows(worst, table, groups_of(words, (index, self._last)), words, ends)
+        columns = [groups_of(ends, (index,)) for index in range(1, ends.shape[1])]
         self._across(worst, table, groups_of(words, (self._last,), also_alone=True), columns, words, ends)
         return worst
 
@@ -186,10 +186,10 @@ class PlacesComparison:
         self, worst: Worst, table: Floats, groups: Groups, rows: Codes, columns: Codes, *, turned: bool = False
     ) -> None:
         """Rows of a group, which differ in two places, are compared in each column; turned: rows are ends of words."""
-        found = worst_in_groups(table, groups)
-        if found is None:
+        result = worst_in_groups(table, groups)
+        if result is None:
             return
-        ratio, one, two, column = found
+        ratio, one, two, column = result
 
         def words() -> Pair:
             parts = [(columns[column], rows[row]) if turned else (rows[row], columns[column]) for row in (one, two)]
@@ -216,24 +216,24 @@ class PlacesComparison:
             return one, two
 
         several = np.flatnonzero(np.diff(bounds) > 1)
-        found = worst_between(most, least, (several, np.arange(len(several))))
-        if found is not None:
-            ratio, groups, column = found
+        result = worst_between(most, least, (several, np.arange(len(several))))
+        if result is not None:
+            ratio, groups, column = result
             value = math.log(ratio) + self._per_place
             worst.add(_ONE, value, partial(pair, int(groups[0]), np.array([column])))
         most, least = np.ascontiguousarray(most.T), np.ascontiguousarray(least.T)
         for each in columns:
-            found = worst_between(most, least, each)
-            if found is not None:
-                ratio, beside, group = found
+            result = worst_between(most, least, each)
+            if result is not None:
+                ratio, beside, group = result
                 worst.add(_TWO, math.log(ratio) + 2 * self._per_place, partial(pair, group, beside))
 
 
 class _Rows:
     """Halves of words with their vectors, by the symbol at the cut."""
 
-    def __init__(self, half: Half, place: int, narrow: bool) -> None:
-        symbol = half.words[:, place]
+    def __init__(self, half: Half, index: int, narrow: bool) -> None:
+        symbol = half.words[:, index]
         order = np.argsort(symbol, kind="stable")
         table, self.log_scale = half.table, 0.0
         if narrow:

@@ -48,13 +48,13 @@ def largest_rate(
         lowest = safe if best is None else best.rate
         if rate <= lowest or (above is not None and rate >= above.rate):
             break
-        found = Found(rate, loss_at(rate))
-        if best is None and above is not None and found.loss > epsilon and _hopeless(found, above, slope):
+        result = Found(rate, loss_at(rate))
+        if best is None and above is not None and result.loss > epsilon and _hopeless(result, above, slope):
             break
-        if found.loss <= epsilon:
-            best, weight = found, (weight / 2 if above is not None else weight)
+        if result.loss <= epsilon:
+            best, weight = result, (weight / 2 if above is not None else weight)
         else:
-            above, weight = found, Fraction(1)
+            above, weight = result, Fraction(1)
         if best is not None and (best.loss >= epsilon * (1 - tolerance) or best.rate >= rounded_down(limit)):
             break
         lowest = safe if best is None else best.rate
@@ -64,10 +64,10 @@ def largest_rate(
     return best
 
 
-def _hopeless(found: Found, above: Found, slope: int) -> bool:
+def _hopeless(result: Found, above: Found, slope: int) -> bool:
     """Where a bound gets no better as the rate falls, or is the classic one twice, the rest is not worth the time."""
-    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (found, above))
-    return classic or found.loss >= above.loss
+    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (result, above))
+    return classic or result.loss >= above.loss
 
 
 def _next(

@@ -153,7 +153,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
     if apart is None:
         return None
     layers: list[Layer] = []
-    work, places, cost = 0.0, 0, 0.0
+    work, positions, cost = 0.0, 0, 0.0
     for left in range(symbols + 1):
         if _repeats(language, left, width):
             work += cost
@@ -173,13 +173,13 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         cost = count * size * degree * (farthest * float(np.mean(end - begin)) ** 2 + 1)
         cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
         work += cost
-        places += len(state) ** 2
-        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or places > _MOST_PLACES:
+        positions += len(state) ** 2
+        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or positions > _MOST_PLACES:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
-        place = np.full((len(state), len(state)), -1, dtype=np.int32)
-        adjacent_windows(read, state, distance, farthest, True, pairs, place)
-        layers.append(Layer(language.alive[left], state, read, begin, end, pairs, place))
+        index = np.full((len(state), len(state)), -1, dtype=np.int32)
+        adjacent_windows(read, state, distance, farthest, True, pairs, index)
+        layers.append(Layer(language.alive[left], state, read, begin, end, pairs, index))
     return tuple(layers)
 
 

@@ -146,6 +146,6 @@ def count_command(
         print_json(release.document())
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
-        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
+        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])

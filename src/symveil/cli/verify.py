@@ -205,8 +205,8 @@ def _require_question(
         if epsilon is not None or alpha is not None or curve is not None:
             raise InputError("smallest-epsilon: expected it without --epsilon, --alpha and --curve, found one of them")
     elif (epsilon is None) == (alpha is None):
-        found = "neither" if epsilon is None else "both"
-        raise InputError(f"epsilon: expected --epsilon or --alpha, found {found}")
+        actual = "neither" if epsilon is None else "both"
+        raise InputError(f"epsilon: expected --epsilon or --alpha, found {actual}")
 
 
 def _read_channel(file: Path, related: str | None, apart: str | None, notes: list[str]) -> Channel:

@@ -260,10 +260,10 @@ class CorrectedRelease(Mechanism):
     @computed_once
     def kept_by_correction(self) -> Floats:
         """For each unsafe o, and each position and symbol: whether o has it there, less the chance that it is shown."""
-        shown, kept = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
+        shown, unsafe = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
         for rows, chances in self.corrections(self.outputs_listed):
-            kept[rows] -= chances @ shown
-        return kept
+            unsafe[rows] -= chances @ shown
+        return unsafe
 
     def laws(self, words: Codes, released: Codes) -> Floats:
         """P(x | w) for each row w of `words` and each safe x of `released`."""

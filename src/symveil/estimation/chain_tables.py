@@ -215,11 +215,11 @@ class ChainTables:
             rows.append(table.sum(axis=-1))
         spread = (len(sizes) - 1) / len(sizes)
         return tuple(  # type: ignore[return-value]
-            spread * sum(((each - np.mean(found, axis=0)) ** 2 for each in found), np.zeros(()))
-            for found in (np.array(tables), np.array(rows))
+            spread * sum(((each - np.mean(result, axis=0)) ** 2 for each in result), np.zeros(()))
+            for result in (np.array(tables), np.array(rows))
         )
 
 
 def _how(best: Fitted) -> str:
-    said = f"by Baum–Welch, {best.rounds} rounds"
-    return said if best.converged else f"{said}; no intervals: it has not converged"
+    text = f"by Baum–Welch, {best.rounds} rounds"
+    return text if best.converged else f"{text}; no intervals: it has not converged"

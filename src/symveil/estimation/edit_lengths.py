@@ -143,7 +143,7 @@ class EditLengths:
         released = np.zeros(len(estimate))
         shown = self.released[: len(estimate)]
         released[: len(shown)] = shown
-        told = int(listed.sum())
+        listed_total = int(listed.sum())
         return EstimatedTable(
             released=released,
             estimate=estimate,
@@ -152,5 +152,5 @@ class EditLengths:
             most=words,
             listed=listed,
             leading="length",
-            notes=(f"lengths of {told} and more are left out: their intervals would be of no use",),
+            notes=(f"lengths of {listed_total} and more are left out: their intervals would be of no use",),
         )

@@ -68,8 +68,8 @@ class EditNoise:
         gap = math.fsum((weights * (rho * root) ** t).tolist())
         slope = math.fsum((weights[1:] * t[1:] * rho * (rho * root) ** (t[1:] - 1)).tolist())
         others = max(symbols - 1, 1)
-        kept = float(parameters.keep - parameters.substitution / others)
-        return cls(symbols, delta, inserted, kept, root, gap, slope)
+        unchanged = float(parameters.keep - parameters.substitution / others)
+        return cls(symbols, delta, inserted, unchanged, root, gap, slope)
 
     @property
     def usable(self) -> bool:

@@ -159,10 +159,10 @@ def cell_sums(table: Floats, answers: Floats) -> Floats:
         low, high = np.split(coefficients, 2, axis=axis)
         coefficients = np.concatenate([low, high - low], axis=axis)
     total = np.zeros(table.shape)
-    for asked in itertools.product((0, 1), repeat=order):
-        if coefficients[asked]:
-            summed = tuple(axis - order for axis in range(order) if not asked[axis])
-            total += coefficients[asked] * (table.sum(axis=summed, keepdims=True) if summed else table)
+    for pattern in itertools.product((0, 1), repeat=order):
+        if coefficients[pattern]:
+            summed = tuple(axis - order for axis in range(order) if not pattern[axis])
+            total += coefficients[pattern] * (table.sum(axis=summed, keepdims=True) if summed else table)
     return total
 
 
@@ -176,9 +176,9 @@ def part(degree: int, order: int, symbols: int) -> Floats:
            [0., 1.]])
     """
     answers = np.zeros((2,) * order)
-    for asked in itertools.product((0, 1), repeat=order):
-        centred = [answer - 1.0 / symbols for answer in asked]
-        answers[asked] = math.fsum(
+    for pattern in itertools.product((0, 1), repeat=order):
+        centred = [answer - 1.0 / symbols for answer in pattern]
+        answers[pattern] = math.fsum(
             math.prod(centred[axis] for axis in axes) for axes in itertools.combinations(range(order), degree)
         )
     return answers / float(symbols) ** (order - degree)

@@ -82,8 +82,8 @@ def projected(values: Floats, *, axes: int | None = None) -> Floats:
     totals = np.maximum(rows.sum(axis=1), 0.0)
     falling = -np.sort(-rows, axis=1)
     excess = (np.cumsum(falling, axis=1) - totals[:, None]) / np.arange(1, rows.shape[1] + 1)
-    kept = np.maximum((falling > excess).sum(axis=1), 1)
-    level = excess[np.arange(len(rows)), kept - 1]
+    remaining = np.maximum((falling > excess).sum(axis=1), 1)
+    level = excess[np.arange(len(rows)), remaining - 1]
     return np.asarray(np.maximum(rows - level[:, None], 0.0).reshape(values.shape))
 
 

@@ -93,7 +93,7 @@ def blocks() -> tuple[Block, ...]:
     >>> len(blocks()), blocks()[0].name, blocks()[16].name
     (76, 'Station Road 1 east', 'High Street 1')
     """
-    found = []
+    blocks_found = []
     for street, along, both_ways in STREETS:
         ends = list(pairwise(along.split()))
         for number, (start, end) in enumerate(ends, start=1):
@@ -101,8 +101,8 @@ def blocks() -> tuple[Block, ...]:
             ways = [(start, end), (end, start)] if both_ways else [(start, end)]
             for way in ways:
                 direction = f" {_compass(*way)}" if both_ways else ""
-                found.append(Block(f"{name}{direction}", name, street, *way, both_ways))
-    return tuple(found)
+                blocks_found.append(Block(f"{name}{direction}", name, street, *way, both_ways))
+    return tuple(blocks_found)
 
 
 def _compass(start: Crossing, end: Crossing) -> str:
@@ -245,9 +245,9 @@ class _Survey:
         """By the name of a street, and by that of a block without its direction."""
         for _, together in groupby(blocks(), key=lambda block: block.number):
             sides = list(together)
-            place = tuple(block.name for block in sides)
+            corner = tuple(block.name for block in sides)
             for name in {sides[0].street, sides[0].number}:
-                self._places.setdefault(name, []).append(place)
+                self._places.setdefault(name, []).append(corner)
         self._lengths: dict[tuple[Place, Place], int] = {}
 
     def week(self, person: str) -> Iterator[Trip]:
@@ -305,8 +305,8 @@ class _Survey:
     def _place(self, weights: Mapping[str, int]) -> Place:
         """A block of one of the streets, by their weights."""
         drawn = self._below(sum(weights.values()))
-        places = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
-        return places[self._below(len(places))]
+        positions = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
+        return positions[self._below(len(positions))]
 
     def _places_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
         """A home, where one goes from there, and a shop: each a trip away from the others, there and back."""

@@ -69,9 +69,9 @@ class _XzFile(io.RawIOBase):
                 rest = self._packed.read(_PIECE) if self._stream.needs_input else b""
                 if self._stream.needs_input and not rest:
                     raise EOFError
-            if found := self._stream.decompress(rest, len(buffer)):
-                buffer[: len(found)] = found
-                return len(found)
+            if piece := self._stream.decompress(rest, len(buffer)):
+                buffer[: len(piece)] = piece
+                return len(piece)
 
 
 class _Unpacked(io.RawIOBase):
@@ -236,8 +236,8 @@ def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
             try:
                 line.decode()
             except UnicodeDecodeError:
-                found = f"other bytes{other_encoding(head, line)}"
-                return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found=found)
+                actual = f"other bytes{other_encoding(head, line)}"
+                return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found=actual)
     return FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes")
 
 

@@ -76,12 +76,12 @@ class CostTable:
         return cls("table", tuple(read))
 
     @classmethod
-    def from_places(cls, places: Mapping[str, tuple[Number, Number]], *, metres_per_unit: Number) -> CostTable:
+    def from_places(cls, positions: Mapping[str, tuple[Number, Number]], *, metres_per_unit: Number) -> CostTable:
         """From coordinates of symbols: the distance in units, rounded up.
 
         Parameters
         ----------
-        places
+        positions
             (x, y) of every symbol, in metres or any other unit of length.
         metres_per_unit
             How far a cost of 1 reaches.
@@ -92,11 +92,11 @@ class CostTable:
         step = exact(metres_per_unit, name="metres_per_unit", expected="a number above 0 such as 100")
         if step <= 0:
             raise ParameterError("metres_per_unit", expected="a number above 0 such as 100", found=metres_per_unit)
-        if not places:
+        if not positions:
             raise ParameterError("places", expected="at least one row of symbol, x, y", found="none")
         return cls(
             "places",
-            tuple((str(symbol), exact(x, name="x"), exact(y, name="y")) for symbol, (x, y) in places.items()),
+            tuple((str(symbol), exact(x, name="x"), exact(y, name="y")) for symbol, (x, y) in positions.items()),
             step,
         )
 
@@ -110,18 +110,18 @@ class CostTable:
         cap
             The most that a symbol costs; None: as much as it costs.
         """
-        found = _priced.of((self, language.alphabet, cap), lambda: self._priced(language, cap))
-        return replace(found, metric_of=(0,) * language.length)
+        result = _priced.of((self, language.alphabet, cap), lambda: self._priced(language, cap))
+        return replace(result, metric_of=(0,) * language.length)
 
     def _priced(self, language: RunLanguage, cap: int | None) -> Cost:
         # imported when first needed: a table that is only handed on must not wait for scipy to load
 
         known = set(language.alphabet.symbols)
         if self.kind == "places":
-            places: dict[Any, tuple[Number, Number]] = {
+            positions: dict[Any, tuple[Number, Number]] = {
                 symbol: (Fraction(x), y) for symbol, x, y in self.rows if symbol in known
             }
-            return between_places(language, places, unit=self.unit, cap=cap)
+            return between_places(language, positions, unit=self.unit, cap=cap)
         missing = known - {symbol for one, two, _ in self.rows for symbol in (one, str(two))}
         if missing and len(known) > 1:
             example = sorted(map(str, missing))[0]
@@ -221,7 +221,7 @@ def given(
 
 def between_places(
     language: RunLanguage,
-    places: Mapping[Symbol, tuple[Number, Number]],
+    positions: Mapping[Symbol, tuple[Number, Number]],
     *,
     unit: Number,
     cap: int | None = None,
@@ -234,7 +234,7 @@ def between_places(
     ----------
     language
         The feasible words.
-    places
+    positions
         (x, y) of every symbol.
     unit
         How far a cost of 1 reaches, in the unit of the coordinates.
@@ -254,9 +254,9 @@ def between_places(
         raise ParameterError("unit", expected=_EXPECTED, found=unit)
     points = []
     for symbol in language.alphabet.symbols:
-        if symbol not in places:
+        if symbol not in positions:
             raise ParameterError("places", expected="coordinates of every symbol", found=f"none of {symbol!r}")
-        x, y = places[symbol]
+        x, y = positions[symbol]
         points.append((exact(x, name="x") / step, exact(y, name="y") / step))
     unit_of_all = _common_unit("places", (part for point in points for part in point))
     across = np.array([int(x * unit_of_all) for x, _ in points], dtype=object)
@@ -342,10 +342,10 @@ def _cost(
     far: int = INFINITE
     if finite.all():
         far = len(levels) - 1
-    kept = np.isfinite(table) if far == INFINITE else (number != far) | np.eye(len(table), dtype=np.bool_)
-    first = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-    listing: tuple[Any, ...] = np.nonzero(kept)
-    metric = SymbolCosts(first, listing[1].astype(np.int32), number[kept].astype(np.int32))
+    listed = np.isfinite(table) if far == INFINITE else (number != far) | np.eye(len(table), dtype=np.bool_)
+    first = np.concatenate([[0], np.cumsum(listed.sum(axis=1))]).astype(np.int64)
+    listing: tuple[Any, ...] = np.nonzero(listed)
+    metric = SymbolCosts(first, listing[1].astype(np.int32), number[listed].astype(np.int32))
     return Cost(
         name=name,
         values=tuple(Fraction(int(level), unit) for level in levels[finite]),

@@ -61,8 +61,8 @@ class Hits:
         self.symbol, self.state = pairs[:, 0].astype(np.int64), np.append(pairs[:, 1], 0).astype(np.int64)
         counts = np.bincount(self.symbol, minlength=len(graph.alphabet))
         self.of = np.full((len(graph.alphabet), int(counts.max())), len(self.symbol), dtype=np.int64)
-        place = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self.of[self.symbol, place] = np.arange(len(self.symbol))
+        index = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
+        self.of[self.symbol, index] = np.arange(len(self.symbol))
         self._asked = 0
         self._kept: Paths | None = None
 
@@ -246,10 +246,10 @@ class RunNeighboursBatch:
                 block, rank = _chosen(sums, rank)
                 first = first + block * _BLOCK
                 stop = np.minimum(first + _BLOCK, stop)
-            place = np.arange(int((stop - first).max()))[:, None]
-            edge = np.minimum(first + place, stop - 1)
+            index = np.arange(int((stop - first).max()))[:, None]
+            edge = np.minimum(first + index, stop - 1)
             ways = np.where(edge == own, own_ways, missed.ways(graph.target[edge]))
-            ways[place >= stop - first] = 0
+            ways[index >= stop - first] = 0
             chosen, rank = _chosen(ways, rank)
             edge = first + chosen
             released[:, self._begin + position] = graph.symbol[edge]

@@ -181,7 +181,7 @@ def totals(database: Database) -> Totals:
 
 def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
     granted, spent = book.column("granted"), book.column("spent")
-    found = connection.execute(
+    result = connection.execute(
         sa.select(
             sa.func.coalesce(sa.func.max(spent), 0), sa.func.coalesce(sa.func.min(granted - spent), 0)
         ).select_from(persons)
@@ -191,8 +191,8 @@ def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
         compares=book.compares,
         allowance=shown_units(allowance),
         delta=book.read_delta(connection),
-        most_spent=shown_units(int(found[0])),
-        least_left=shown_units(allowance + int(found[1])),
+        most_spent=shown_units(int(result[0])),
+        least_left=shown_units(allowance + int(result[1])),
     )
 
 

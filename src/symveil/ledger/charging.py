@@ -277,7 +277,7 @@ class Charging:
         if not rows or delta == 0:
             return list(dict.fromkeys([*((row.name, int(row.sequences)) for row in rows), *without]))
         # whom the ledger has not met has no history: a number that nobody has will do
-        numbers = [-1 - place if row.number is None else int(row.number) for place, row in enumerate(rows)]
+        numbers = [-1 - index if row.number is None else int(row.number) for index, row in enumerate(rows)]
         budgets = [
             Budget(person=number, epsilon_units=row.granted + allowance, sequences=row.sequences)
             for number, row in zip(numbers, rows, strict=True)

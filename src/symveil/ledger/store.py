@@ -71,11 +71,11 @@ def respell(connection: sa.Connection) -> None:
     Grants and charges are added. What everybody was granted counts once, where each spelling had it before: nobody can
     lose more than before.
     """
-    found: dict[str, list[int]] = defaultdict(list)
+    results: dict[str, list[int]] = defaultdict(list)
     for number, name in _old_spellings(connection):
-        found[person_name(name)].append(number)
+        results[person_name(name)].append(number)
     renamed = []
-    for name, numbers in found.items():
+    for name, numbers in results.items():
         known = connection.scalar(sa.select(persons.c.number).where(persons.c.name == name))
         if known is None:
             renamed.append({"own": numbers[0], "spelled": name})
@@ -127,14 +127,16 @@ def _put_together(connection: sa.Connection, number: int, other: int) -> None:
     known = connection.execute(sa.select(charges).where(charges.c.person == number)).all()
     own = {row.release: row for row in known}
     for row in connection.execute(sa.select(charges).where(charges.c.person == other)).all():
-        place = sa.and_(charges.c.release == row.release, charges.c.person == (number if row.release in own else other))
+        same_charge = sa.and_(
+            charges.c.release == row.release, charges.c.person == (number if row.release in own else other)
+        )
         if row.release in own:
             before = own[row.release]
             whole = None if None in (row.whole, before.whole) else row.whole + before.whole
             sequences = before.sequences + row.sequences
-            connection.execute(charges.update().where(place).values(sequences=sequences, whole=whole))
+            connection.execute(charges.update().where(same_charge).values(sequences=sequences, whole=whole))
         else:
-            connection.execute(charges.update().where(place).values(person=number))
+            connection.execute(charges.update().where(same_charge).values(person=number))
     connection.execute(charges.delete().where(charges.c.person == other))
     connection.execute(grants.update().where(grants.c.person == other).values(person=number))
     connection.execute(persons.delete().where(persons.c.number == other))

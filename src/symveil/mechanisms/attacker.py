@@ -405,8 +405,8 @@ def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1)
 def _starts(language: RunLanguage) -> dict[int, int]:
     """The first symbols of words, with how many words begin with each."""
     graph, ways = language.graph, language.ways[language.length - 1]
-    found = {int(graph.symbol[edge]): int(ways[graph.target[edge]]) for edge in graph.edges(graph.start)}
-    return {symbol: count for symbol, count in found.items() if count}
+    results = {int(graph.symbol[edge]): int(ways[graph.target[edge]]) for edge in graph.edges(graph.start)}
+    return {symbol: count for symbol, count in results.items() if count}
 
 
 def _before(language: RunLanguage, words: Codes, begin: int) -> tuple[Floats, bool]:

@@ -305,8 +305,8 @@ class CostWeighted(DistanceWeighted):
         weights = self._run_weights
         if weights is None:
             return super()._expected_errors(words)
-        found = expected_errors(weights, words)
-        return found.symbols, found.costs
+        result = expected_errors(weights, words)
+        return result.symbols, result.costs
 
     @property
     def _counts_tell(self) -> bool:

@@ -180,66 +180,68 @@ class _Comparison:
     def certify(self, hopes: list[_Hope]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
         if hopes and hopes[0].weighting.language.has_at_most(_FEW_WORDS):  # certified at once: all, the simplest first
-            for hope in hopes:
-                self._add_certified(hope)
+            for candidate in hopes:
+                self._add_certified(candidate)
             return
-        for hope in hopes:
-            if hope.weighting.drops == 0:  # adjacent words are equal: nothing to look for
-                hope.looked_for_pairs = True
+        for candidate in hopes:
+            if candidate.weighting.drops == 0:  # adjacent words are equal: nothing to look for
+                candidate.looked_for_pairs = True
             else:
-                hope.least = self._error_at(hope, self._choice.epsilon / hope.weighting.drops)
+                candidate.least = self._error_at(candidate, self._choice.epsilon / candidate.weighting.drops)
         while hopes:
             least = min(each.least for each in hopes)
-            hope = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
+            candidate = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
             if self._best is not None and least >= _CLEARLY * self._best.error:
                 for each in hopes:
                     self._compared.append((each.least, f"{each.mechanism.described} at least"))
                 return
-            if hope.compared_pairs < len(self._pairs):  # what loses much by one candidate does so by others
-                new, hope.compared_pairs = self._pairs[hope.compared_pairs :], len(self._pairs)
-                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon, new))
-            elif not hope.looked_for_pairs:
-                hope.looked_for_pairs = True
-                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon))
+            if candidate.compared_pairs < len(self._pairs):  # what loses much by one candidate does so by others
+                new, candidate.compared_pairs = self._pairs[candidate.compared_pairs :], len(self._pairs)
+                self._expect_less(candidate, _ruled_out(candidate.weighting, self._choice.epsilon, new))
+            elif not candidate.looked_for_pairs:
+                candidate.looked_for_pairs = True
+                self._expect_less(candidate, _ruled_out(candidate.weighting, self._choice.epsilon))
             else:
-                hopes.remove(hope)
-                hopes = self._certified(hope, hopes)
+                hopes.remove(candidate)
+                hopes = self._certified(candidate, hopes)
 
-    def _certified(self, hope: _Hope, others: list[_Hope]) -> list[_Hope]:
+    def _certified(self, candidate: _Hope, others: list[_Hope]) -> list[_Hope]:
         """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
-        self._add_certified(hope)
-        if hope.mechanism.certified is not None and hope.mechanism.certified.worst_pair is not None:
-            self._pairs.append(hope.mechanism.certified.worst_pair)
-        if not hope.certainly_classic:
+        self._add_certified(candidate)
+        if candidate.mechanism.certified is not None and candidate.mechanism.certified.worst_pair is not None:
+            self._pairs.append(candidate.mechanism.certified.worst_pair)
+        if not candidate.certainly_classic:
             return others
-        self._add_at_classic_rate([each for each in others if each.has_steps_of(hope)])
-        return [each for each in others if not each.has_steps_of(hope)]
+        self._add_at_classic_rate([each for each in others if each.has_steps_of(candidate)])
+        return [each for each in others if not each.has_steps_of(candidate)]
 
-    def _add_certified(self, hope: _Hope) -> None:
+    def _add_certified(self, candidate: _Hope) -> None:
         """Compare a candidate at its rate; with a larger cap too, where its own costs too much at that rate."""
-        self.add(hope.mechanism, hope.rank)
-        rate = hope.mechanism.certified.rate if hope.mechanism.certified is not None else None
-        if hope.uncapped is None or rate is None:
+        self.add(candidate.mechanism, candidate.rank)
+        rate = candidate.mechanism.certified.rate if candidate.mechanism.certified is not None else None
+        if candidate.uncapped is None or rate is None:
             return
-        cap = smallest_cap(hope.mechanism, hope.choice, hope.uncapped, rate, self._words)
-        if cap is not None and cap > int(hope.weighting.cost.largest or 0):
-            wider = type(hope.mechanism).from_choice(hope.weighting.language, replace(hope.choice, cap=cap))
-            wider.of_many_lengths = hope.mechanism.of_many_lengths
-            self.add(wider, hope.rank)
+        cap = smallest_cap(candidate.mechanism, candidate.choice, candidate.uncapped, rate, self._words)
+        if cap is not None and cap > int(candidate.weighting.cost.largest or 0):
+            wider = type(candidate.mechanism).from_choice(
+                candidate.weighting.language, replace(candidate.choice, cap=cap)
+            )
+            wider.of_many_lengths = candidate.mechanism.of_many_lengths
+            self.add(wider, candidate.rank)
 
-    def _expect_less(self, hope: _Hope, rate: Fraction) -> None:
+    def _expect_less(self, candidate: _Hope, rate: Fraction) -> None:
         """No larger rate than this one can be certified: the error is at least what it is there."""
-        hope.least = max(hope.least, self._error_at(hope, rate))
+        candidate.least = max(candidate.least, self._error_at(candidate, rate))
 
     def _add_at_classic_rate(self, hopes: list[_Hope]) -> None:
         """Compare what is not worth a search for a proof."""
-        for hope in hopes:
-            classic = replace(hope.choice, calibration="classic")
-            self.add(type(hope.mechanism).from_choice(hope.weighting.language, classic), hope.rank)
+        for candidate in hopes:
+            classic = replace(candidate.choice, calibration="classic")
+            self.add(type(candidate.mechanism).from_choice(candidate.weighting.language, classic), candidate.rank)
 
-    def _error_at(self, hope: _Hope, rate: Fraction) -> float:
-        found = expected_errors(hope.weighting.weights(rate), self._words)
-        return float((found.symbols if self._choice.costs is None else found.costs).mean())
+    def _error_at(self, candidate: _Hope, rate: Fraction) -> float:
+        result = expected_errors(candidate.weighting.weights(rate), self._words)
+        return float((result.symbols if self._choice.costs is None else result.costs).mean())
 
     def chosen(self) -> Mechanism:
         """The best, which is told why."""
@@ -388,11 +390,11 @@ def _others(
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
 
 
-def _capped(hope: _Hope) -> _Hope:
+def _capped(candidate: _Hope) -> _Hope:
     """The same by the smallest cap that is hardly noticed, where swap costs are counted and no cap is asked for."""
-    uncapped, wanted = hope.weighting, hope.choice
+    uncapped, wanted = candidate.weighting, candidate.choice
     if wanted.cost != "swap" or wanted.cap is not None or uncapped.drops == 0:
-        return hope
+        return candidate
     if wanted.calibration == "classic":
         rate = uncapped.classic(wanted.epsilon).rate
     elif uncapped.language.has_at_most(_FEW_WORDS):
@@ -400,12 +402,12 @@ def _capped(hope: _Hope) -> _Hope:
     else:
         rate = _ruled_out(uncapped, wanted.epsilon)
     words = public_words(uncapped.language, _word_count(uncapped.language))
-    cap = smallest_cap(hope.mechanism, wanted, uncapped, rate, words)
+    cap = smallest_cap(candidate.mechanism, wanted, uncapped, rate, words)
     if cap is None:
-        return hope
+        return candidate
     wanted = replace(wanted, cap=cap)
-    made = type(hope.mechanism).from_choice(uncapped.language, wanted)
-    made.of_many_lengths = hope.mechanism.of_many_lengths
+    made = type(candidate.mechanism).from_choice(uncapped.language, wanted)
+    made.of_many_lengths = candidate.mechanism.of_many_lengths
     assert made.weighting is not None  # noqa: S101 - made with one
     return _Hope(made, made.weighting, wanted, uncapped=uncapped)
 

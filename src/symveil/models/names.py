@@ -69,12 +69,12 @@ def require_names(names: object, *, where: str, kind: str) -> dict[str, None]:
 
 def require_some(names: object, known: Container[object], *, where: str, kind: str) -> tuple[str, ...]:
     """The names of a list, at least one, that the model has."""
-    found = require_names(names, where=where, kind=kind)
-    if not found:
+    result = require_names(names, where=where, kind=kind)
+    if not result:
         raise ModelError(where, expected=f"at least one {where} {kind}", found="none")
-    for position, name in enumerate(found):
+    for position, name in enumerate(result):
         require_known(name, known, where=f"{where}[{position}]", kind=kind)
-    return tuple(found)
+    return tuple(result)
 
 
 def require_name(name: object, *, where: str, kind: str) -> None:

@@ -352,9 +352,9 @@ def state_diagram(
     ([0, 1], ['a, b'])
     """
     arrows = merged(edges)
-    for most, found, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
-        if found > most:
-            raise TooLargeError(f"drawing: expected at most {most} {noun}, found {found}; {advice}")
+    for most, count_of, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
+        if count_of > most:
+            raise TooLargeError(f"drawing: expected at most {most} {noun}, found {count_of}; {advice}")
     grid = layered(
         [node.key for node in nodes],
         [(edge.source, edge.target) for edge in arrows],

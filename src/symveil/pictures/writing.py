@@ -135,8 +135,8 @@ def beside_node(value: str, x: float, y: float, outline: Outline, sheet: Obstacl
     lean = outline.half_width * 0.5 + wide / 2
     above = [(0.0, -up), (-lean * 0.6, -up), (-lean, -up), (lean, -up)]
     below = [(0.0, up), (lean * 0.6, up), (lean, up), (-lean, up)]
-    places = [above[0], above[1], below[0], above[2], *below[1:], above[3]]
-    (box,), clear = sheet.settle((Box(x + right, y + down, wide, high),) for right, down in places)
+    positions = [above[0], above[1], below[0], above[2], *below[1:], above[3]]
+    (box,), clear = sheet.settle((Box(x + right, y + down, wide, high),) for right, down in positions)
     return PlacedText(value, "value", box, clear)
 
 

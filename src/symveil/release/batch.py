@@ -113,9 +113,9 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
             return batch
     bits = plan.keys.streams(plan.names(batch))
     released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
-    place = batch.schema.get_field_index(plan.sequence)
+    index = batch.schema.get_field_index(plan.sequence)
     column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
-    return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+    return batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
 
 
 def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> NDArray[np.int64]:
@@ -244,10 +244,10 @@ def symbols_of_lists(
         values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if encoded.null_count:
-        place = pc.index(encoded.is_null(), value=True).as_py()
+        index = pc.index(encoded.is_null(), value=True).as_py()
         ends = np.cumsum(lengths)
-        row = int(np.searchsorted(ends, place, side="right"))
-        position = place - int(ends[row] - lengths[row]) + 1
+        row = int(np.searchsorted(ends, index, side="right"))
+        position = index - int(ends[row] - lengths[row]) + 1
         raise WordError(
             f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
             position=position,

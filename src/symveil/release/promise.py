@@ -263,21 +263,21 @@ def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any
     """
     if mechanism.metric == "levenshtein":
         return [{"lengths": [0, mechanism.largest_output], **_law(mechanism)}]
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for length in np.unique(lengths[lengths > 0]).tolist():
         own = mechanism.of_length(length)
         if own is None:
             continue
         law, first = _law(own), length
-        if found and {key: value for key, value in found[-1].items() if key != "lengths"} == law:
-            first = found.pop()["lengths"][0]
-        found.append({"lengths": [first, length], **law})
-    return found
+        if results and {key: value for key, value in results[-1].items() if key != "lengths"} == law:
+            first = results.pop()["lengths"][0]
+        results.append({"lengths": [first, length], **law})
+    return results
 
 
 def _law(mechanism: Mechanism) -> dict[str, object]:
-    told = {**mechanism.parameters_document(), **mechanism.law_document()}
-    return {"mechanism": mechanism.name, "reach": mechanism.reach, **told}
+    document = {**mechanism.parameters_document(), **mechanism.law_document()}
+    return {"mechanism": mechanism.name, "reach": mechanism.reach, **document}
 
 
 def hidden_share(release: Release, lengths: NDArray[np.int64]) -> float | None:

@@ -65,14 +65,14 @@ class Settings:
         """As it was recorded."""
         try:
             document = json.loads(text)
-            asked, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
-            if not (isinstance(asked, dict) and isinstance(made_by, dict)):
+            requested, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
+            if not (isinstance(requested, dict) and isinstance(made_by, dict)):
                 raise TypeError
         except (TypeError, ValueError, LookupError):
             raise LedgerError(
                 "ledger: expected the settings of a release as symveil writes them, found something else"
             ) from None
-        return cls(asked=asked, made_by=made_by, worked_out=worked_out)
+        return cls(asked=requested, made_by=made_by, worked_out=worked_out)
 
     def asked_text(self) -> bytes:
         """What stays of them in a stamp when the release is done (as 0.2 wrote it, whose releases are still known)."""

@@ -75,7 +75,7 @@ def digest_of_frame(frame: Any) -> bytes:
 
     Rows are dealt into 256 buckets by the first byte of their digest, so that no node has to see all digests.
     """
-    plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    plain = frame.toDF(*(f"c{index}" for index in range(len(frame.columns))))
     dealt = plain.mapInArrow(partial(in_task, _digested), "bucket int, digest binary").repartition("bucket")
     buckets = (
         dealt.sortWithinPartitions("digest")
@@ -95,7 +95,7 @@ def rows_digest(frame: Any) -> str:
 
 def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
     """The frame with columns that are numbered: `mapInArrow` takes a dot or a backtick in a name for syntax."""
-    names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    names = {name: f"c{index}" for index, name in enumerate(frame.columns)}
     identifier = None if plan.identifier is None else names[plan.identifier]
     return frame.toDF(*names.values()), replace(plan, sequence=names[plan.sequence], identifier=identifier)
 
@@ -112,22 +112,22 @@ def _released(
     batches: Iterable[pa.RecordBatch], *, plan: ReleasePlan, separator: str | None
 ) -> Iterator[pa.RecordBatch]:
     for whole in batches:
-        place = whole.schema.get_field_index(plan.sequence)
-        kind = whole.schema.field(place).type
+        index = whole.schema.get_field_index(plan.sequence)
+        kind = whole.schema.field(index).type
         for batch in bounded(_with_lists(whole, plan, separator), plan):
             released = privatize_batch(batch, plan)
             if not is_list(kind):
-                joined = join_column(released.column(place), separator).cast(kind)
-                released = released.set_column(place, plan.sequence, joined)
+                joined = join_column(released.column(index), separator).cast(kind)
+                released = released.set_column(index, plan.sequence, joined)
             yield pa.RecordBatch.from_arrays(released.columns, names=whole.schema.names)
 
 
 def _with_lists(batch: pa.RecordBatch, plan: ReleasePlan, separator: str | None) -> pa.RecordBatch:
     """The batch with its sequences as lists."""
-    place = batch.schema.get_field_index(plan.sequence)
-    if is_list(batch.schema.field(place).type):
+    index = batch.schema.get_field_index(plan.sequence)
+    if is_list(batch.schema.field(index).type):
         return batch
-    return batch.set_column(place, plan.sequence, split_column(batch.column(place), separator))
+    return batch.set_column(index, plan.sequence, split_column(batch.column(index), separator))
 
 
 def _faults(batches: Iterable[pa.RecordBatch], *, plan: ReleasePlan, separator: str | None) -> Iterator[pa.RecordBatch]:
@@ -237,8 +237,8 @@ def frame_at(session: Any, name: str) -> Any:
             return session.table(name.removeprefix(TABLE))
         return session.read.parquet(name)
     except PySparkException as error:
-        found = (error.getCondition() or type(error).__name__).replace("_", " ").lower()
-        raise FileError(name, expected="a Parquet folder or table:NAME that Spark can read", found=found) from None
+        result = (error.getCondition() or type(error).__name__).replace("_", " ").lower()
+        raise FileError(name, expected="a Parquet folder or table:NAME that Spark can read", found=result) from None
 
 
 class FolderOutput:
@@ -258,22 +258,22 @@ class FolderOutput:
         """Inside it the output is written and published; the folder aside is gone afterwards."""
         if self._target.exists():
             raise FileError(str(self._target), expected="a folder that is not there yet", found="one")
-        aside = aside_of(self._target, tag)
-        self._data = aside / "data"
+        temporary = aside_of(self._target, tag)
+        self._data = temporary / "data"
         try:
-            make_own_folder(aside)
+            make_own_folder(temporary)
         except OSError as error:
             raise FileError(
                 str(self._target), expected="a place to write to", found=reason(error, otherwise="none")
             ) from None
-        lock = AsideFile(aside / "lock", tag)  # of the release: dropped by the system when this process ends
+        lock = AsideFile(temporary / "lock", tag)  # of the release: dropped by the system when this process ends
         try:
             with lock:
                 if self._data.exists():
                     shutil.rmtree(self._data)
                 yield
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
     def save(self, frame: Any) -> tuple[Any, str | None]:
         """Write rows aside, onto the disk: the rows as they were written, and the digest of their files."""

@@ -61,8 +61,8 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not _HAS_LOCKS:  # pragma: no cover - Windows does not rename open files
                 files.close()
-            for path, aside in asides.items():
-                aside.replace(path)
+            for path, temporary in asides.items():
+                temporary.replace(path)
         except OSError as error:
             _discard(asides.values(), made)
             raise _no_place(path, error) from None
@@ -145,9 +145,9 @@ def _make_folder(folder: Path) -> list[Path]:
 
 def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
     """Leave nothing behind; what cannot be removed was not written, and the first error says more."""
-    for aside in asides:
+    for temporary in asides:
         with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -326,23 +326,23 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _refuse_foreign(aside: Path, status: os.stat_result) -> None:
+def _refuse_foreign(temporary: Path, status: os.stat_result) -> None:
     """Refuse what is not a file of one's own: who made it could read it, and a second name of it may be any file."""
     if not stat.S_ISREG(status.st_mode):
-        raise _planted(aside, "something else")
+        raise _planted(temporary, "something else")
     if status.st_nlink > 1:
-        raise _planted(aside, "a file that has another name too")
+        raise _planted(temporary, "a file that has another name too")
     if _is_foreign(status):
-        raise _planted(aside, "somebody else's")
+        raise _planted(temporary, "somebody else's")
 
 
 def _is_foreign(status: os.stat_result) -> bool:
     return hasattr(os, "geteuid") and status.st_uid != os.geteuid()
 
 
-def _planted(aside: Path, found: str) -> FileError:
+def _planted(temporary: Path, found: str) -> FileError:
     return FileError(
-        str(aside),
+        str(temporary),
         expected="a name that is free, or a file of an earlier run, to write to before the output is put in its place",
         found=f"{found}; remove it, or write to another folder",
     )

@@ -230,8 +230,8 @@ def _with_headers(send: Send, policy: bytes) -> Send:
 
     async def decorated(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in replaced]
-            message["headers"] = [*kept, *ours]
+            remaining = [(name, value) for name, value in message.get("headers", []) if name.lower() not in replaced]
+            message["headers"] = [*remaining, *ours]
         await send(message)
 
     return decorated

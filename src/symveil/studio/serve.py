@@ -280,12 +280,12 @@ def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
     By default either would end the process on the spot: uvicorn raises SIGTERM once more when it has shut down, and
     does not know of SIGHUP, which a closed terminal sends.
     """
-    asked: list[Callable[[], None]] = []
+    handlers: list[Callable[[], None]] = []
 
     def hang_up(_number: int, _frame: FrameType | None) -> None:
-        if not asked:
+        if not handlers:
             raise KeyboardInterrupt
-        asked[0]()
+        handlers[0]()
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -295,7 +295,7 @@ def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
         before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            yield asked
+            yield handlers
     finally:
         for known, handler in before.items():
             signal.signal(known, handler)

@@ -108,15 +108,15 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
-def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+def _expected_error(release: Release, document: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
     """What the manifest says of the average error, worked out again; floats differ a little between machines."""
     again = expected_error_of_file(release.mechanism, lengths)
     same = (
         again is not None
-        and (again["length"], again["words"]) == (told["length"], told["words"])
-        and math.isclose(float(str(again["symbols"])), told["symbols"], rel_tol=1e-3, abs_tol=1e-9)
+        and (again["length"], again["words"]) == (document["length"], document["words"])
+        and math.isclose(float(str(again["symbols"])), document["symbols"], rel_tol=1e-3, abs_tol=1e-9)
     )
-    shown = f"{told['symbols']:.4g} of {told['length']} symbols on average"
+    shown = f"{document['symbols']:.4g} of {document['length']} symbols on average"
     return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
 
 
@@ -130,8 +130,8 @@ def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
     """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
-    kept = document.get("kept")
-    if kept is not None and readable and (more := _other_columns(path, document, kept)):
+    kept_columns = document.get("kept")
+    if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
     listed = passes_unprotected(document)
     if document.get("passes_unprotected", listed) != listed:
@@ -143,14 +143,14 @@ _COLUMNS = ("id", "sequence", "case", "symbol", "order")
 """What of `columns` names a column."""
 
 
-def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> list[str]:
+def _other_columns(path: Path, document: dict[str, Any], allowed: list[str]) -> list[str]:
     """Columns of the output that the manifest does not speak of."""
     columns = document["output"]["columns"]
-    known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
-    found: list[str] = []
+    known = {*(name for key, name in columns.items() if key in _COLUMNS), *allowed}
+    others: list[str] = []
     for file in open_released(path, document):
-        found += [name for name in file.columns_in_file() if name not in known and name not in found]
-    return found
+        others += [name for name in file.columns_in_file() if name not in known and name not in others]
+    return others
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
@@ -239,8 +239,8 @@ def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:
         return False
     pairs = [
         (one, other)
-        for name, said in written.items()
-        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (said, computed[name])))
+        for name, value in written.items()
+        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (value, computed[name])))
     ]
     return all(_agree(one, other) for one, other in pairs)
 

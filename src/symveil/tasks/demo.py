@@ -185,12 +185,12 @@ def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
 
 def _answers(document: Mapping[str, Any], true: Counter[Cell], released: str, best: str) -> tuple[Answer, ...]:
     """The rows of a table beside the truth, the largest true numbers first."""
-    found = [
+    results = [
         Answer(cell, true[cell], row[released], row[best], row["low"], row["high"])
         for row in document["rows"]
         for cell in [tuple(row["symbols"])]
     ]
-    return tuple(sorted(found, key=lambda answer: (-answer.true, answer.cell)))
+    return tuple(sorted(results, key=lambda answer: (-answer.true, answer.cell)))
 
 
 # --- files -------------------------------------------------------------------------------------

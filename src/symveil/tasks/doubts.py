@@ -36,14 +36,16 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
     >>> doubts(sv.EditChannel("abcd", epsilon="0.1", max_length=16))[0][:53]
     'at this epsilon the release carries no information: e'
     """
-    said = []
+    doubts_listed = []
     if mechanism.tells_nothing:
-        said.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+        doubts_listed.append(
+            "at this epsilon the release carries no information: everything is deleted; use a larger one"
+        )
     if not mechanism.guarantee.within(mechanism.epsilon):
-        said.append("this mechanism loses more than was asked for: it is not private")
+        doubts_listed.append("this mechanism loses more than was asked for: it is not private")
     if mechanism.tells_apart:
-        said += given_up_notes(mechanism)
-    return said + large_loss(mechanism.epsilon) + thin_protection(protection)
+        doubts_listed += given_up_notes(mechanism)
+    return doubts_listed + large_loss(mechanism.epsilon) + thin_protection(protection)
 
 
 def warn(messages: Iterable[str]) -> None:
@@ -79,11 +81,11 @@ def large_loss(epsilon: Number, largest_charge: Number | None = None) -> list[st
     >>> large_loss(50)
     ['epsilon 50 is hardly any privacy: odds may shift by a factor above 10^21']
     """
-    asked = exact(epsilon, name="epsilon")
-    if asked > LARGE:
-        what = f"epsilon {shown_at_least(asked)} is"
-        return [f"{what} hardly any privacy: odds may shift by a factor above 10^{_digits(asked)}"]
-    charged = asked if largest_charge is None else exact(largest_charge, name="charge")
+    requested = exact(epsilon, name="epsilon")
+    if requested > LARGE:
+        what = f"epsilon {shown_at_least(requested)} is"
+        return [f"{what} hardly any privacy: odds may shift by a factor above 10^{_digits(requested)}"]
+    charged = requested if largest_charge is None else exact(largest_charge, name="charge")
     if charged > LARGE:
         return [
             f"one person is charged {shown_at_least(charged)} in all, which is hardly any privacy: odds may shift by a "
@@ -280,8 +282,8 @@ def losses_in_words(
         else:
             name = f"{distance} {unit}s"
         parts.append(f"{name} {shown}")
-    said = " · ".join(parts) or "nothing can differ"
-    return said if epsilon is None or b == "all" else said + _beyond_in_words(rows, int(b), epsilon)
+    text = " · ".join(parts) or "nothing can differ"
+    return text if epsilon is None or b == "all" else text + _beyond_in_words(rows, int(b), epsilon)
 
 
 def _beyond_in_words(rows: Sequence[Mapping[str, Any]], b: int, epsilon: Fraction) -> str:

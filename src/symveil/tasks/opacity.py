@@ -95,10 +95,10 @@ def load_system(
     if secret:
         system = system.with_secret(tuple(dict.fromkeys(secret)))
     if initial:
-        asked = read_initial(initial, system.states)
+        requested = read_initial(initial, system.states)
         if notion == "initial":  # which asks for no probability
-            asked = dict.fromkeys(asked)
-        system = starting_in(system, asked, whole_runs=notion in ("strong", "joint-1", "separate-1"), notes=notes)
+            requested = dict.fromkeys(requested)
+        system = starting_in(system, requested, whole_runs=notion in ("strong", "joint-1", "separate-1"), notes=notes)
     if notes is not None:
         notes.extend(_remarks(system, path))
     return system
@@ -167,8 +167,8 @@ def _part_and_state(text: str, parts: Sequence[PartiallyObserved]) -> tuple[int,
         if 0 <= own < len(parts) and state in parts[own].states:
             return own, state
     expected = "a state of one part, or NUMBER:STATE with the number of a part"
-    found = f"{text!r}, a state of parts {', '.join(str(each + 1) for each in having)}" if having else repr(text)
-    raise ParameterError("secret", expected=expected, found=found)
+    actual = f"{text!r}, a state of parts {', '.join(str(each + 1) for each in having)}" if having else repr(text)
+    raise ParameterError("secret", expected=expected, found=actual)
 
 
 def _all_observable(system: TransitionSystem, path: str | Path, notes: list[str] | None) -> LogicalSystem:

@@ -216,11 +216,11 @@ def _promise(
 
 def _dropped(frame: Any, file: SequenceFile, reading: ColumnOptions) -> list[str]:
     """That records lose their names: the columns that look like ids, and an index, by name and without a value."""
-    said = dropped_ids(file.dropped_ids())
+    text = dropped_ids(file.dropped_ids())
     index = dropped_index(frame)
     if index is not None and not reading.is_long:
-        said.append(f"ids do not pass: {index} is not part of the result; make it a column with reset_index()")
-    return said
+        text.append(f"ids do not pass: {index} is not part of the result; make it a column with reset_index()")
+    return text
 
 
 def _private_table(

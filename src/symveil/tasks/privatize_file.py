@@ -99,7 +99,7 @@ def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         left -= len(batch)
         if left <= 0:
             break
-    return [said for column in columns if (said := column.doubt()) is not None]
+    return [doubt for column in columns if (doubt := column.doubt()) is not None]
 
 
 class _Column:
@@ -226,17 +226,17 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    asked = AskedRelease.of(
+    request = AskedRelease.of(
         "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
     made = release_file(
-        asked.release,
+        request.release,
         path_of(path),
         path_of(out, name="out"),
-        columns=asked.columns,
-        run=asked.run,
-        model_file=asked.model_file,
-        notes=list(asked.notes),
+        columns=request.columns,
+        run=request.run,
+        model_file=request.model_file,
+        notes=list(request.notes),
         progress=progress,
     )
     warn(made.warnings)

@@ -231,7 +231,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
     ]
     own_section = {"attacker", "for scale"}
     promised = [fact for fact in in_numbers(manifest) if fact[0] not in own_section]
-    told = "".join(f"<li><b>{_plain(name)}</b>: {_plain(said)}</li>" for name, said in promised)
+    promises_listed = "".join(f"<li><b>{_plain(name)}</b>: {_plain(sentence)}</li>" for name, sentence in promised)
     unprotected = "".join(f"<li>{_plain(each)}</li>" for each in passes_unprotected(manifest))
     sections = [
         (
@@ -239,7 +239,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
             "<p>Each sequence in the private file was drawn at random near the true one. Whatever somebody knows "
             "already, the file lets them prefer one of two sequences that "
             f"{_plain(_apart(manifest))} by a factor of at most {shift}.</p>"
-            f"<ul>{told}</ul>",
+            f"<ul>{promises_listed}</ul>",
         ),
         (
             "What is not promised",
@@ -248,7 +248,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ),
         *([attacker] if (attacker := _attacker_section(manifest)) else []),
         *([("To think about", f"<ul>{''.join(f'<li>{_plain(each)}</li>' for each in doubts)}</ul>")] if doubts else []),
-        ("The facts", table(("", ""), [(_plain(name), _plain(str(said))) for name, said in facts])),
+        ("The facts", table(("", ""), [(_plain(name), _plain(str(sentence))) for name, sentence in facts])),
         (
             "Do not believe this page",
             "<p>Whoever has the private file and its manifest can work all of it out anew: "
@@ -280,8 +280,8 @@ def protection_in(manifest: Mapping[str, Any]) -> Protection | None:
     manifest
         Of a private file.
     """
-    said = manifest.get("protection")
-    return None if said is None else protection_from_document(said)
+    document = manifest.get("protection")
+    return None if document is None else protection_from_document(document)
 
 
 def _plain(text: str) -> str:

@@ -36,10 +36,10 @@ from symveil.storage.opening import is_regular
 
 def beside(manifest: Path, name: str, option: str) -> Path:
     """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    place = manifest.parent / name
+    path = manifest.parent / name
     plain = name == Path(name).name and name not in ("", "..")
     try:
-        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
+        inside = plain and path.resolve().is_relative_to(manifest.parent.resolve())
     except (OSError, RuntimeError):  # a link that leads to itself
         inside = False
     if not inside:
@@ -48,7 +48,7 @@ def beside(manifest: Path, name: str, option: str) -> Path:
             expected="the plain name of something beside the manifest",
             found=f"{'a link to somewhere else' if plain else 'a path'}; say with `{option}` where it is",
         )
-    return place
+    return path
 
 
 def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
@@ -69,28 +69,28 @@ def model_beside(manifest: Path) -> Path | None:
 
 
 def open_released(
-    place: Any, told: dict[str, Any], *, cluster: str | None = None, keep: tuple[str, ...] = ()
+    source: Any, document: dict[str, Any], *, cluster: str | None = None, keep: tuple[str, ...] = ()
 ) -> Iterator[SequenceFile]:
     """The private file, each file of a private folder, or a private table in memory, opened as the manifest says.
 
     Parameters
     ----------
-    place
+    source
         The private file or folder, or the table.
-    told
+    document
         Its manifest.
     cluster
         A column that says which sequences belong together: those of a person, in the readers' words.
     keep
         Kept columns to read as well.
     """
-    named = ColumnOptions.from_names(told["output"]["columns"])
+    named = ColumnOptions.from_names(document["output"]["columns"])
     columns = replace(named, person=cluster, person_option="cluster", keep=keep)
-    if is_frame(place):
-        yield opened_frame(place, replace(columns, delimiter=None))
+    if is_frame(source):
+        yield opened_frame(source, replace(columns, delimiter=None))
         return
-    files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
-    guarded = told["output"].get("spreadsheet_safe") is True
+    files = [file for file in released_files(source) if suffix(file) == ".parquet"] if source.is_dir() else [source]
+    guarded = document["output"].get("spreadsheet_safe") is True
     for each in files:
         yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
 
@@ -133,14 +133,14 @@ class ReleasedWords:
                     found="none; name it with `manifest`",
                 )  # fmt: skip
             return read_manifest(self.manifest_file).document
-        said = getattr(self._frame, "attrs", {}).get(ATTRS)
-        if said is None:
+        document_given = getattr(self._frame, "attrs", {}).get(ATTRS)
+        if document_given is None:
             raise ParameterError(
                 "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
                 "the promise in its .attrs", found="none",
             )  # fmt: skip
         self.manifest_file = Path(f"table.attrs[{ATTRS!r}]")
-        document = checked_manifest(said, where=str(self.manifest_file))
+        document = checked_manifest(document_given, where=str(self.manifest_file))
         if document.central:
             raise FileError(str(self.manifest_file), expected="the promise of private sequences", found="another one")
         return document.document
@@ -152,10 +152,10 @@ class ReleasedWords:
     def _check_bytes(self) -> None:
         if self._frame is not None:
             return  # a table has no bytes of its own: its symbols and its number of sequences are compared
-        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
-        if found is None:
+        digest = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
+        if digest is None:
             raise FileError(str(self.place), expected="a private file or folder", found="none")
-        if found != self.told["digests"]["output"]:
+        if digest != self.told["digests"]["output"]:
             raise FileError(
                 str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
             )
@@ -165,18 +165,18 @@ class ReleasedWords:
         if model is not None and not isinstance(model, str | Path):
             return model, "model"
         by_itself = self._frame is not None and self.told["digests"]["output"] is None
-        place = model_path(self.manifest_file, None if by_itself else self.told["model"]["file"], model)
-        if place is None:
+        path = model_path(self.manifest_file, None if by_itself else self.told["model"]["file"], model)
+        if path is None:
             where = "a table does not hold" if by_itself else "is not beside the manifest"
             raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
-        return load_word_model(place), str(place)
+        return load_word_model(path), str(path)
 
     def _release(self, model: Model | str | Path | None) -> Release:
         loaded = None
         if self.told["model"] is not None:
-            loaded, place = self._model(model)
+            loaded, model_name_shown = self._model(model)
             if model_digest(loaded) != self.told["digests"]["model"]:
-                raise FileError(place, expected="the model that the manifest tells", found="another one")
+                raise FileError(model_name_shown, expected="the model that the manifest tells", found="another one")
         release = Release.of(
             choice_from_manifest(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
         )
@@ -202,12 +202,12 @@ class ReleasedWords:
     @computed_once
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for file in self._files():
             for batch in heard_records(file, "estimating"):
                 for name in pc.unique(file.clusters(batch)).to_pylist():
-                    found.setdefault(name, len(found))
-        return found
+                    numbers.setdefault(name, len(numbers))
+        return numbers
 
     def _files(self) -> Iterator[SequenceFile]:
         return open_released(self.place if self._frame is None else self._frame, self.told, cluster=self.cluster)
@@ -245,13 +245,13 @@ class ReleasedWords:
     def assumptions(self) -> list[str]:
         """What is always said."""
         counts = self.told["counts"]
-        said = [_COSTS_NOTHING, _NOT_OF_ONE]
+        notes = [_COSTS_NOTHING, _NOT_OF_ONE]
         if self._frame is not None:
-            said.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
+            notes.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
         dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
         if dropped:
-            said.append(f"{dropped} sequences were dropped before the release and are not in it")
-        return said
+            notes.append(f"{dropped} sequences were dropped before the release and are not in it")
+        return notes
 
 
 class _AsFileErrors:

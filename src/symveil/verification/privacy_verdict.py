@@ -179,8 +179,8 @@ class PrivacyVerdict:
         return f"alpha = {_short(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
 
     def __str__(self) -> str:
-        asked = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
-        return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{asked}"
+        bound_text = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
+        return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{bound_text}"
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -13,8 +13,8 @@ _ROW = re.compile(r"transitions\[(\d+)\]")
 
 
 @contextmanager
-def placed(place: Callable[[str], str]) -> Iterator[None]:
-    """Inside the block a model is built; `place` turns where it went wrong in the model into where in the file.
+def placed(location: Callable[[str], str]) -> Iterator[None]:
+    """Inside the block a model is built; `location` turns where it went wrong in the model into where in the file.
 
     >>> with placed(lambda where: f"roads.json: $.{where}"):
     ...     raise ModelError("initial", expected="a state", found="none")
@@ -24,7 +24,7 @@ def placed(place: Callable[[str], str]) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        where = place(error.where)
+        where = location(error.where)
         error.args = (where + str(error).removeprefix(error.where),)
         error.where = where
         raise

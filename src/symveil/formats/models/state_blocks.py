@@ -235,9 +235,9 @@ class StateBlocks:
         """The probabilities of all transitions, or none at all."""
         for move in self.moves:
             if (move.chance is None) != (self.moves[0].chance is None):
-                wanted, found = ("no probability", "one") if move.chance is not None else ("a probability", "none")
+                wanted, actual = ("no probability", "one") if move.chance is not None else ("a probability", "none")
                 raise ModelError(
-                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
+                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=actual
                 )
             if move.chance is not None:
                 yield move.chance

@@ -90,14 +90,14 @@ class Grouping:
 
     def _prepared(self, batch: pa.RecordBatch, order: EventOrder) -> pa.RecordBatch:
         """A batch with the keys of its order, and without what is not needed."""
-        columns, places = self.columns, batch.column(PLACE)
-        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self.plain)
+        columns, rows = self.columns, batch.column(PLACE)
+        named = partial(require_named, rows=rows, file=self.file, unit=self.unit, plain=self.plain)
         named(batch.column(columns.case), what="a case")
-        require_filled(batch.column(columns.symbol), places, file=self.file, unit=self.unit, what="a symbol")
+        require_filled(batch.column(columns.symbol), rows, file=self.file, unit=self.unit, what="a symbol")
         require_plain(batch.column(columns.symbol), file=self.file, what="a symbol")
-        arrays = {PLACE: places, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
+        arrays = {PLACE: rows, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
         if columns.order is not None:
-            floor, rest = order.keys(batch.column(columns.order), places)
+            floor, rest = order.keys(batch.column(columns.order), rows)
             arrays |= {_FLOOR: pa.array(floor), _REST: pa.array(rest)}
         if columns.person is not None:
             person = batch.column(columns.person)
@@ -128,11 +128,11 @@ class Grouping:
     def _grouped(self, events: pa.Table) -> pa.Table:
         """All cases of these events, sorted by where they first appear."""
         events = events.combine_chunks()
-        place = events[PLACE].to_numpy()
+        row = events[PLACE].to_numpy()
         case = as_text(in_one_piece(events[ID])).dictionary_encode().indices.to_numpy()
         first = np.full(case.max() + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, case, place)
-        keys = [place, first[case]]
+        np.minimum.at(first, case, row)
+        keys = [row, first[case]]
         if _FLOOR in events.column_names:
             keys[1:1] = [events[_REST].to_numpy(), events[_FLOOR].to_numpy()]
         sorted_rows = np.lexsort(keys)
@@ -155,12 +155,12 @@ class Grouping:
                 )
         return pa.table(arrays)
 
-    def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], places: Any) -> Any:
+    def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], rows: Any) -> Any:
         names = pc.coalesce(self.spelled(persons), as_text(persons))  # what is no name is refused where one is needed
         codes = names.dictionary_encode().indices.to_numpy()
         differs = codes != np.repeat(codes[begins], lengths)
         if differs.any():
-            where = places[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
+            where = rows[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
             error = FileError(
                 f"{self.file}: the case of {self.unit} {where}", expected="one person in a case", found="several"
             )

@@ -196,12 +196,12 @@ class SeenNames:
         self._count = 0
         self._files: list[IO[bytes]] = []
 
-    def add(self, names: NDArray[np.uint32], places: NDArray[np.int64]) -> None:
+    def add(self, names: NDArray[np.uint32], rows: NDArray[np.int64]) -> None:
         """Some more records."""
         entries = np.empty(len(names), dtype=_ENTRY)
         entries["low"] = names[:, 0].astype(np.uint64) << np.uint64(32) | names[:, 1]
         entries["high"] = names[:, 2]
-        entries["place"] = places
+        entries["place"] = rows
         self._held.append(entries)
         self._count += len(entries)
         if self._count > self._limit:

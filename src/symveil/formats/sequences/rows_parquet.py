@@ -213,11 +213,11 @@ class ParquetRows(RowSource):
             size = self._rows_at_once(raw, wanted, symbols)
             for groups in self._row_groups(file):
                 for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
-                    places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                    rows = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
                     self._rows_done += len(batch)
                     # Arrow believes the file: bytes that are no text would stop anyone who looks at them later
                     batch.validate(full=True)
-                    arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
+                    arrays = [pa.array(rows), *(_without_views(batch.column(name)) for name in columns)]
                     yield pa.record_batch(arrays, names=[PLACE, *columns])
 
     def _row_groups(self, file: pq.ParquetFile) -> list[list[int]]:
@@ -287,8 +287,8 @@ class ParquetRows(RowSource):
         except (MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-            found = reason(error, otherwise="a file that Parquet cannot read")
-            raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+            actual = reason(error, otherwise="a file that Parquet cannot read")
+            raise FileError(str(self.file), expected="a Parquet file", found=actual) from None
 
 
 def _shared(raw: Any) -> pa.PythonFile:

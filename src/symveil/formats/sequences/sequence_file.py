@@ -68,8 +68,8 @@ class SequenceFile(ABC):
         cells = self._owners(batch)
         names = self.spelled(cells)
         if names.null_count:
-            place = batch.column(PLACE)[pc.index(names.is_null(), value=True).as_py()].as_py()
-            raise no_name(f"{self.file}: {self.unit} {place}")
+            row = batch.column(PLACE)[pc.index(names.is_null(), value=True).as_py()].as_py()
+            raise no_name(f"{self.file}: {self.unit} {row}")
         return names
 
     def clusters(self, batch: pa.RecordBatch) -> Any:
@@ -86,8 +86,8 @@ class SequenceFile(ABC):
             return batch.column(PERSON)
         if self.has_ids:
             return batch.column(ID)
-        places = batch.column(PLACE).cast(pa.string())
-        return pc.binary_join_element_wise(self.unit, places, " ")
+        rows = batch.column(PLACE).cast(pa.string())
+        return pc.binary_join_element_wise(self.unit, rows, " ")
 
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""

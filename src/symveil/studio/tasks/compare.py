@@ -212,11 +212,11 @@ class Averages:
         known = {each["epsilon"]: each for each in self.documents}
 
         def cells(epsilon: object) -> tuple[object, ...]:
-            found = known.get(epsilon)
-            if found is None:
+            result = known.get(epsilon)
+            if result is None:
                 return ("", "", "")
-            bound = found["lower_bound"]
-            return found["mechanism"], found["expected_error"], bound["value"] if isinstance(bound, dict) else ""
+            bound = result["lower_bound"]
+            return result["mechanism"], result["expected_error"], bound["value"] if isinstance(bound, dict) else ""
 
         return replace(
             answer,
@@ -287,12 +287,12 @@ def _averages_picture(rows: list[PublicAverages], here: PublicAverages, language
     curves, bands = [], []
     bounded = [(float(each.mechanism.epsilon), each.bound.value) for each in rows if each.bound is not None]
     if bounded:
-        places, least = zip(*bounded, strict=True)
-        curves.append(Curve("no mechanism with this promise can be below (shaded)", places, least))
-        bands.append(Band("", places, [0.0] * len(places), least))
+        positions, least = zip(*bounded, strict=True)
+        curves.append(Curve("no mechanism with this promise can be below (shaded)", positions, least))
+        bands.append(Band("", positions, [0.0] * len(positions), least))
     own = [(float(each.mechanism.epsilon), each.expected_error) for each in rows]
-    places, errors = zip(*own, strict=True)
-    curves.append(Curve("symveil, chosen by auto", places, errors))
+    positions, errors = zip(*own, strict=True)
+    curves.append(Curve("symveil, chosen by auto", positions, errors))
     epsilon = float(here.mechanism.epsilon)
     return curves_svg(
         curves,

@@ -257,8 +257,8 @@ def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> str:
 
 def warned(mechanism: Mechanism, near: Protection | None) -> str:
     """What to warn of, as HTML, in the sentences of the command line."""
-    told = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
-    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in told)
+    sentences = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
+    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in sentences)
 
 
 def choose_adjacency(language: Language, noun: str) -> Answer:
@@ -296,9 +296,9 @@ def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float
     little = "".join(
         f'<p class="warning">{html.escape(each[:1].upper() + each[1:])}.</p>' for each in hides_little(view)
     )
-    said = "; ".join(html.escape(sentence) for name, sentence in rows if name != "for scale")
+    text = "; ".join(html.escape(sentence) for name, sentence in rows if name != "for scale")
     scale = "".join(f" For scale: {html.escape(sentence)}." for name, sentence in rows if name == "for scale")
-    return f'{little}<p class="quiet">An attacker who knows the public model: {said}.{scale}</p>'
+    return f'{little}<p class="quiet">An attacker who knows the public model: {text}.{scale}</p>'
 
 
 def shown_epsilon(epsilon: float) -> str:
