@@ -214,10 +214,10 @@ def lower_bound(
     requested = (
         []
         if beyond_budget == "nothing"
-        else [_Asked(loss / b * (1 if beyond_budget == "graceful" else Fraction(beyond_budget)), None)]
+        else [_BoundRequest(loss / b * (1 if beyond_budget == "graceful" else Fraction(beyond_budget)), None)]
     )
     if beyond_budget != "graceful":
-        requested.append(_Asked(loss, min(b, language.largest_distance)))
+        requested.append(_BoundRequest(loss, min(b, language.largest_distance)))
     if sure is not None:  # each of several bounds may be wrong, their largest as often as all together
         sure = 1 - (1 - sure) / len(requested)
     results = [_bound(language, each, prior, sure, quick, progress) for each in requested]
@@ -227,7 +227,7 @@ def lower_bound(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _BoundRequest:
     """What adjacent words may lose, and how far apart they are; without a reach what every position may lose."""
 
     epsilon: Fraction
@@ -236,7 +236,7 @@ class _Asked:
 
 def _bound(
     language: FreeLanguage | RunLanguage,
-    requested: _Asked,
+    requested: _BoundRequest,
     prior: str,
     confidence: float | None,
     quick: bool,
@@ -256,12 +256,12 @@ def _bound(
     return LowerBound(_below(least), None, "uniform", "closed form")
 
 
-_known: LastFew[tuple[RunLanguage, _Asked, str, float | None, bool], LowerBound] = LastFew(32)
+_known: LastFew[tuple[RunLanguage, _BoundRequest, str, float | None, bool], LowerBound] = LastFew(32)
 
 
 def _on_model(
     language: RunLanguage,
-    requested: _Asked,
+    requested: _BoundRequest,
     kind: str,
     confidence: float | None,
     quick: bool,

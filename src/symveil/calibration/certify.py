@@ -42,7 +42,7 @@ from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, exact_losses, written_out
-from symveil.calibration.search import Found, largest_rate, rounded_down
+from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.errors import ParameterError
 from symveil.languages.graph import WordGraph
@@ -133,7 +133,7 @@ def certified_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    question = _asked(language, adjacency, with_prior)
+    question = _question_about(language, adjacency, with_prior)
     return _answered(_shared(question), epsilon, progress or silent)
 
 
@@ -141,7 +141,7 @@ def certified_loss(
     language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
 ) -> tuple[Fraction, How]:
     """A proved bound on the loss at a given rate, and how it is known."""
-    return _proved(_asked(language, adjacency, with_prior), rate)
+    return _proved(_question_about(language, adjacency, with_prior), rate)
 
 
 def graceful_rate(
@@ -168,7 +168,7 @@ def graceful_rate(
     farthest = language.largest_distance
     if farthest == 0 or (balanced and not language.has_at_most(MOST_BALANCED_WORDS)):
         return None
-    plain = None if balanced else _asked(language, max(farthest, 1), with_prior).words
+    plain = None if balanced else _question_about(language, max(farthest, 1), with_prior).words
     if plain is None and not balanced:
         return None
 
@@ -193,7 +193,7 @@ def graceful_rate(
     if result is None:
         return None
     loss = max(losses_at(result.rate, min(adjacency, farthest)).values(), default=Fraction(0))
-    return _certified(Found(result.rate, loss), "exact", min(adjacency, farthest))
+    return _certified(SearchedRate(result.rate, loss), "exact", min(adjacency, farthest))
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def _shared(question: _Question) -> _Question:
     if not endless(language.graph).all():
         return question
     longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
-    requested = _asked(longer, question.adjacency, question.with_prior)
+    requested = _question_about(longer, question.adjacency, question.with_prior)
     return _known(replace(requested, for_shorter_words_too=True)) if requested.blocks is not None else question
 
 
@@ -284,7 +284,7 @@ def _round_lengths() -> Iterator[int]:
         size *= 2
 
 
-def _asked(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
+def _question_about(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
     """The question, with all that was already prepared for it."""
     return _known(_Question(kept.language_digest(language, with_prior=with_prior), adjacency, with_prior, language))
 
@@ -344,11 +344,11 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
         evaluations=evaluations,
     )
     if result is None:
-        result = Found(classic, min(epsilon, loss_at(classic)))
+        result = SearchedRate(classic, min(epsilon, loss_at(classic)))
     return _certified(result, ways[result.rate], question.farthest)
 
 
-def _certified(result: Found, how: How, farthest: int) -> CertifiedRate:
+def _certified(result: SearchedRate, how: How, farthest: int) -> CertifiedRate:
     bound = max(0.0, float(result.loss - farthest * result.rate))
     return CertifiedRate(result.rate, result.loss, how, bound)
 
@@ -374,4 +374,4 @@ def _proved_anew(
         return None
     named(progress, f"proving a kept rate: {float(rate):.4g}")(0, 1)
     loss, how = _proved(question, rate)
-    return _certified(Found(rate, loss), how, question.farthest) if loss <= epsilon else None
+    return _certified(SearchedRate(rate, loss), how, question.farthest) if loss <= epsilon else None

@@ -37,7 +37,7 @@ from symveil.calibration.costs.pairs import (
 )
 from symveil.calibration.meeting_blocks import MOST_BYTES, BlockComparison, splits
 from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PlacesComparison, TooLight, halves_at
+from symveil.calibration.meeting_places import PositionsComparison, TooLight, halves_at
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
 from symveil.errors import ParameterError
@@ -49,7 +49,7 @@ from symveil.numbers.rationals import exact
 
 _COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _NARROW = 0.75  # what three products of 32 bits take, in two of 64
-_TWO_PLACES = 2
+_TWO_POSITIONS = 2
 
 
 def meeting_work(weighting: Weighting) -> float:
@@ -64,7 +64,7 @@ def meeting_work(weighting: Weighting) -> float:
     width = float(states * cost.phases)
     counts = _path_counts(language)
     length, public = language.length, language.public_start
-    if weighting.adjacency == _TWO_PLACES:
+    if weighting.adjacency == _TWO_POSITIONS:
         cut = halves_at(length, public_start=public)
         halves, multiplying = max(counts[cut], counts[length - cut]), _NARROW
     else:
@@ -124,16 +124,16 @@ def met_loss(
     tables = HalfTables(weighting, weighting.weights(rate))
     if not tables.is_bounded:
         return None
-    if weighting.adjacency == _TWO_PLACES and tables.costs_alike:
-        if PlacesComparison.is_narrow(tables, float(classic / 2 if epsilon is None else epsilon)):
+    if weighting.adjacency == _TWO_POSITIONS and tables.costs_alike:
+        if PositionsComparison.is_narrow(tables, float(classic / 2 if epsilon is None else epsilon)):
             with suppress(TooLight):
-                return _compared(PlacesComparison(tables, narrow=True), tables, rate, epsilon, report or _silent)
-        return _compared(PlacesComparison(tables, narrow=False), tables, rate, epsilon, report or _silent)
+                return _compared(PositionsComparison(tables, narrow=True), tables, rate, epsilon, report or _silent)
+        return _compared(PositionsComparison(tables, narrow=False), tables, rate, epsilon, report or _silent)
     return _compared(BlockComparison(tables), tables, rate, epsilon, report or _silent)
 
 
 def _compared(
-    comparison: BlockComparison | PlacesComparison,
+    comparison: BlockComparison | PositionsComparison,
     tables: HalfTables,
     rate: Fraction,
     epsilon: Fraction | None,
@@ -150,7 +150,7 @@ def _compared(
             reached = worst.value + (float(fixed) if steep else 0.0)
             return ProvedLoss(2 * fixed, "classic", pairs=worst.pairs[:1], reached=reached)
     widening = comparison.rounding(worst.largest_log)
-    outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.found.items()}
+    outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.largest_each.items()}
     over_blocks = total_over_blocks(outcomes, tables.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     pairs = worst.pairs
@@ -224,7 +224,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
         known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if result is None else result
         return known[rate]
 
-    best = _kept_rate(key, classic, epsilon)
+    best = _cached_rate(key, classic, epsilon)
     if best is not None and proved(best).loss <= epsilon:
         return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
     best, failed = None, limit * 2
@@ -289,7 +289,7 @@ def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fr
     return last + (epsilon - less) * (last - before) / (less - much)
 
 
-def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
+def _cached_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
     """A rate that was kept: a proposal, to be proved."""
     entry = kept.load(key)
     try:

@@ -29,30 +29,30 @@ _COLUMNS = 512  # as many as stay at hand while the rows of a group are looked t
 class Worst:
     """The largest value of each kind of block, and the words that have it."""
 
-    found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
+    largest_each: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
     largest_log: float = 0.0
 
     @property
     def value(self) -> float:
         """The largest of all kinds, −∞ where there is none."""
-        return max((value for value, _ in self.found.values()), default=-math.inf)
+        return max((value for value, _ in self.largest_each.values()), default=-math.inf)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The words of each kind, the worst first."""
-        return tuple(pair for _, pair in sorted(self.found.values(), key=lambda each: -each[0]))
+        return tuple(pair for _, pair in sorted(self.largest_each.values(), key=lambda each: -each[0]))
 
     def add(self, kind: Kind, value: float, pair: Callable[[], Pair]) -> None:
         """A pair of words, asked for if it is the worst of its kind."""
-        if kind not in self.found or value > self.found[kind][0]:
-            self.found[kind] = (value, pair())
+        if kind not in self.largest_each or value > self.largest_each[kind][0]:
+            self.largest_each[kind] = (value, pair())
 
     def merge(self, other: Worst) -> None:
         """What was found elsewhere."""
         self.largest_log = max(self.largest_log, other.largest_log)
-        for kind, (value, pair) in other.found.items():
-            if kind not in self.found or value > self.found[kind][0]:
-                self.found[kind] = (value, pair)
+        for kind, (value, pair) in other.largest_each.items():
+            if kind not in self.largest_each or value > self.largest_each[kind][0]:
+                self.largest_each[kind] = (value, pair)
 
 
 def groups_of(strings: Codes, positions: Collection[int], *, also_alone: bool = False) -> Groups:

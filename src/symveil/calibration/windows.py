@@ -33,7 +33,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 
 _WORK = 1e9  # edges looked at per rate, about 4 ns each
-_MOST_PLACES = 100_000_000
+_MOST_POSITIONS = 100_000_000
 _FEW_SYMBOLS = 12
 _MANY_PAIRS = 4000
 _MOST_WINDOWS = 3000
@@ -174,7 +174,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
         work += cost
         positions += len(state) ** 2
-        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or positions > _MOST_PLACES:
+        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or positions > _MOST_POSITIONS:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
         index = np.full((len(state), len(state)), -1, dtype=np.int32)

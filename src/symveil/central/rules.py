@@ -277,7 +277,7 @@ class RuledLaw:
         """So many words that obey all rules, one after the other, with their lengths."""
         trellis = self.trellis()
         if self.rules.once:
-            return self._kept(trellis, count, bits) or self._without_repeats().draw(count, bits)
+            return self._accepted(trellis, count, bits) or self._without_repeats().draw(count, bits)
         states, lengths = draw_words(trellis, count, bits)
         return self.symbol[states].astype(np.int32), lengths
 
@@ -287,7 +287,7 @@ class RuledLaw:
         codes = self.symbol[states].astype(np.int32)
         return codes, lengths, self.rules.obeyed(codes, lengths)
 
-    def _kept(self, trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths] | None:
+    def _accepted(self, trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths] | None:
         """Words by rejection; None where hardly any would be kept."""
         accepted_words: list[tuple[Codes, Lengths]] = []
         drawn = accepted = 0

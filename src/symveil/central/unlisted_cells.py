@@ -21,7 +21,7 @@ from symveil.errors import ParameterError
 from symveil.estimation.statistics import Batch, Indices, Statistic, windows
 from symveil.randomness import RecordKey
 
-_KEPT = b"kept\0"
+_SELECTION = b"kept\0"
 """In front of what orders a person's cells; no query has this name."""
 
 Name = Callable[[int], str]
@@ -81,7 +81,7 @@ class PersonCells:
         if not len(many):
             return self
         names = keys.names([
-            _KEPT + cell_name([persons[person]]) + _cell_name(codes, name)
+            _SELECTION + cell_name([persons[person]]) + _cell_name(codes, name)
             for person, codes in zip(self.persons[many].tolist(), self.cells[many].tolist(), strict=True)
         ])  # fmt: skip
         order = many[np.lexsort((names[:, 2], names[:, 1], names[:, 0], self.persons[many]))]

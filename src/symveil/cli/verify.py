@@ -272,7 +272,7 @@ def _search(
 
 def _print(verdict: PrivacyVerdict) -> None:
     from symveil.numbers.rationals import spelled
-    from symveil.verification.privacy_verdict import said, shown, shown_bound, shown_loss
+    from symveil.verification.privacy_verdict import answer_in_words, shown, shown_bound, shown_loss
 
     name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
     rows = [
@@ -288,7 +288,7 @@ def _print(verdict: PrivacyVerdict) -> None:
         print_line(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
         click.echo(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
-        click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")
+        click.echo(f"at most {spelled(verdict.asked)}: {answer_in_words(verdict.holds)}")
 
 
 @command("check", example="symveil check private.csv.manifest.json --model examples/roads.json")

@@ -30,14 +30,14 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     """
     observable, secret = set(system.observable), set(system.secret)
     silent = {event: unlike(f"{event}·", observable | {move[1] for move in system.moves}) for event in observable}
-    names = _Names[_Place](_spelled)
+    names = _Names[_Node](_spelled)
     rows: list[tuple[str, str, str, Fraction]] = []
-    border: list[_Place] = [(state, 0, ()) for state in system.initial_states]
+    border: list[_Node] = [(state, 0, ()) for state in system.initial_states]
     initial = [names[position] for position in border]
     hidden = [names[position] for position in border if position[0] in secret]
     out = _moves_of(system)
 
-    def entered(position: _Place) -> str:
+    def entered(position: _Node) -> str:
         if position not in names:
             border.append(position)
             if position[0] in secret:
@@ -86,11 +86,11 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     )
 
 
-_Place = tuple[str, int, tuple[str | None, ...]]
+_Node = tuple[str, int, tuple[str | None, ...]]
 """A state, one of the filter, and what is still to be shown; or an event and None: it is being answered."""
 
 
-def _spelled(position: _Place) -> str:
+def _spelled(position: _Node) -> str:
     state, number, rest = position
     return "·".join([state, str(number), *("" if each is None else each for each in rest)])
 

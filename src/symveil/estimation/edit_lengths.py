@@ -81,7 +81,7 @@ def _inverse(parameters: ChannelParameters, lengths: int) -> tuple[arb_series, a
     return arb_series([root]) + away, shifted
 
 
-def lengths_are_told(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
+def lengths_can_be_estimated(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
     """Whether the channel would tell something of lengths, if words came out of it as long as these.
 
     Parameters
@@ -126,7 +126,7 @@ class EditLengths:
         return np.asarray(self._counts.sum(axis=0))
 
     def finish(self, confidence: float) -> EstimatedTable:
-        """The table, with the lengths whose interval is of some use; `lengths_are_told` says whether there are any."""
+        """The table, with the lengths whose interval is of some use, if any (`lengths_can_be_estimated`)."""
         indicators = length_indicators(self._parameters, self._counts.shape[1] - 1)
         sums, words = self._counts @ indicators, float(self._counts.sum())
         estimate = sums.sum(axis=0)

@@ -108,7 +108,7 @@ class SubstitutionNoise:
     constant: LengthNoise | None = None
 
     @computed_once
-    def _kept(self) -> Memo[tuple[int, int], float]:
+    def _cache(self) -> Memo[tuple[int, int], float]:
         return Memo(lambda key: self._noise[key[1]].eigenvalue(key[0]))
 
     @computed_once
@@ -121,7 +121,7 @@ class SubstitutionNoise:
 
     def eigenvalue(self, order: int, length: int) -> float:
         """λ_r(n)."""
-        return self.constant.eigenvalue(order) if self.constant is not None else self._kept[order, length]
+        return self.constant.eigenvalue(order) if self.constant is not None else self._cache[order, length]
 
     def inverses(self, orders: tuple[int, ...], lengths: NDArray[np.int64]) -> Floats:
         """Π 1/λ_r for r in `orders`, for words of these lengths; 0 where an eigenvalue is 0."""
@@ -196,7 +196,7 @@ class WeighedTables:
         self._sums = {} if noise.constant is not None else {weight: np.zeros(size) for weight in weights if any(weight)}
 
     @staticmethod
-    def kept(noise: SubstitutionNoise, weights: tuple[Orders, ...]) -> int:
+    def stored_numbers(noise: SubstitutionNoise, weights: tuple[Orders, ...]) -> int:
         """How many tables are kept for these weights."""
         return 1 if noise.constant is not None else 1 + sum(any(weight) for weight in weights)
 

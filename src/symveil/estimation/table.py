@@ -151,7 +151,7 @@ class EstimatedTable:
 
 
 MOST, FEWEST = 200, 20
-_NUMBERS_KEPT = 20_000_000
+_NUMBERS_STORED = 20_000_000
 """How many numbers the tables of all groups may have: 160 MB."""
 
 
@@ -171,7 +171,7 @@ def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
 
 def group_count(units: int, cells: int) -> int:
     """How many groups: as many as there are units, at most 200, and as their tables allow."""
-    return min(MOST, units, _NUMBERS_KEPT // max(cells, 1))
+    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
 
 
 def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
@@ -182,7 +182,7 @@ def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
             "use a statistic and a target that need no groups, such as visits with `target='file'`"
         )
     return InputError(
-        f"statistic: expected a table of at most {_NUMBERS_KEPT // FEWEST:,} cells, found {cells:,}; use a smaller "
+        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
         "order, or a smaller alphabet"
     )
 

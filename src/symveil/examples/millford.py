@@ -93,7 +93,7 @@ def blocks() -> tuple[Block, ...]:
     >>> len(blocks()), blocks()[0].name, blocks()[16].name
     (76, 'Station Road 1 east', 'High Street 1')
     """
-    blocks_found = []
+    results = []
     for street, along, both_ways in STREETS:
         ends = list(pairwise(along.split()))
         for number, (start, end) in enumerate(ends, start=1):
@@ -101,8 +101,8 @@ def blocks() -> tuple[Block, ...]:
             ways = [(start, end), (end, start)] if both_ways else [(start, end)]
             for way in ways:
                 direction = f" {_compass(*way)}" if both_ways else ""
-                blocks_found.append(Block(f"{name}{direction}", name, street, *way, both_ways))
-    return tuple(blocks_found)
+                results.append(Block(f"{name}{direction}", name, street, *way, both_ways))
+    return tuple(results)
 
 
 def _compass(start: Crossing, end: Crossing) -> str:
@@ -259,7 +259,7 @@ class _Survey:
             goals, purpose, usual = _SCHOOL, "school", _AT_WORK
         else:
             goals, purpose, usual = _SHOPS, "shopping", _SHOP_ON_A_DAY
-        home, goal, shop = self._places_of_a_life(goals)
+        home, goal, shop = self._spots_of_a_life(goals)
         for day in range(1, DAYS + 1):
             if self._below(100) >= usual:
                 continue
@@ -308,7 +308,7 @@ class _Survey:
         positions = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
         return positions[self._below(len(positions))]
 
-    def _places_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
+    def _spots_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
         """A home, where one goes from there, and a shop: each a trip away from the others, there and back."""
         while True:
             home, goal, shop = self._place(_HOMES), self._place(goals), self._place(_SHOPS)

@@ -31,7 +31,7 @@ _STEP = 500.0
 _MOST_SKIPPED = 3
 """So many positions one after the other may be left out before a trip is matched in two parts."""
 _MOST_REMEMBERED = 2_000_000
-_SAME_PLACE = 7
+_SAME_POSITION = 7
 """Decimal places of degrees, about a centimetre, at which the ends of two links are one."""
 
 
@@ -247,4 +247,4 @@ def moves_by_ends(links: Mapping[str, Line]) -> list[tuple[str, str]]:
 
 
 def _end(point: Line) -> tuple[float, float]:
-    return round(float(point[0]), _SAME_PLACE), round(float(point[1]), _SAME_PLACE)
+    return round(float(point[0]), _SAME_POSITION), round(float(point[1]), _SAME_POSITION)

@@ -76,12 +76,12 @@ class CostTable:
         return cls("table", tuple(read))
 
     @classmethod
-    def from_places(cls, positions: Mapping[str, tuple[Number, Number]], *, metres_per_unit: Number) -> CostTable:
+    def from_places(cls, places: Mapping[str, tuple[Number, Number]], *, metres_per_unit: Number) -> CostTable:
         """From coordinates of symbols: the distance in units, rounded up.
 
         Parameters
         ----------
-        positions
+        places
             (x, y) of every symbol, in metres or any other unit of length.
         metres_per_unit
             How far a cost of 1 reaches.
@@ -92,11 +92,11 @@ class CostTable:
         step = exact(metres_per_unit, name="metres_per_unit", expected="a number above 0 such as 100")
         if step <= 0:
             raise ParameterError("metres_per_unit", expected="a number above 0 such as 100", found=metres_per_unit)
-        if not positions:
+        if not places:
             raise ParameterError("places", expected="at least one row of symbol, x, y", found="none")
         return cls(
             "places",
-            tuple((str(symbol), exact(x, name="x"), exact(y, name="y")) for symbol, (x, y) in positions.items()),
+            tuple((str(symbol), exact(x, name="x"), exact(y, name="y")) for symbol, (x, y) in places.items()),
             step,
         )
 
@@ -121,7 +121,7 @@ class CostTable:
             positions: dict[Any, tuple[Number, Number]] = {
                 symbol: (Fraction(x), y) for symbol, x, y in self.rows if symbol in known
             }
-            return between_places(language, positions, unit=self.unit, cap=cap)
+            return between_positions(language, positions, unit=self.unit, cap=cap)
         missing = known - {symbol for one, two, _ in self.rows for symbol in (one, str(two))}
         if missing and len(known) > 1:
             example = sorted(map(str, missing))[0]
@@ -219,7 +219,7 @@ def given(
     return _cost(language, closed, unit, cap, name="given", note=note)
 
 
-def between_places(
+def between_positions(
     language: RunLanguage,
     positions: Mapping[Symbol, tuple[Number, Number]],
     *,
@@ -243,7 +243,7 @@ def between_places(
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> between_places(sv.runs(chain, length=3), {"a": (0, 0), "b": (300, 400)}, unit=250).values
+    >>> between_positions(sv.runs(chain, length=3), {"a": (0, 0), "b": (300, 400)}, unit=250).values
     (Fraction(0, 1), Fraction(2, 1))
     """
     size = len(language.alphabet)

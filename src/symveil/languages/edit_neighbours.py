@@ -69,7 +69,7 @@ class UniversalAutomaton:
         key = (profile, pattern)
         result = self._steps.get(key, _UNKNOWN)
         if result is _UNKNOWN:
-            if len(self._steps) >= _MOST_STEPS_KEPT:
+            if len(self._steps) >= _MOST_STEPS_CACHED:
                 self._steps.clear()  # another thread may be reading: it works its step out again
             result = self._steps[key] = self._work_out(profile, pattern)
         return result
@@ -93,7 +93,7 @@ class UniversalAutomaton:
         return result if result <= self.within else None
 
 
-_MOST_STEPS_KEPT = 400_000
+_MOST_STEPS_CACHED = 400_000
 _UNKNOWN: Profile = ()
 
 

@@ -35,7 +35,7 @@ from symveil.randomness import BitSource, uniform_integer
 if TYPE_CHECKING:
     from symveil.languages.runs import RunLanguage
 
-Place = tuple[int, int, int]
+Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
 
 # Stretches are kept in pieces: the memory of long words must not grow with the square of their length.
@@ -45,12 +45,12 @@ _LONGEST_STRETCH = 32
 class _Crossing:
     """A stretch without a choice, then the choices: symbols, where they lead, how many words come up to each."""
 
-    __slots__ = ("following", "places", "stretch", "symbols", "up_to")
+    __slots__ = ("following", "stretch", "symbols", "targets", "up_to")
 
-    def __init__(self, stretch: list[int], choices: list[tuple[int, Place, int]]) -> None:
+    def __init__(self, stretch: list[int], choices: list[tuple[int, Node, int]]) -> None:
         self.stretch = stretch
         self.symbols = [symbol for symbol, _, _ in choices]
-        self.places = [target for _, target, _ in choices]
+        self.targets = [target for _, target, _ in choices]
         self.up_to = list(accumulate(ways for _, _, ways in choices))
         self.following: list[_Crossing | None] = [None] * len(choices)
 
@@ -61,9 +61,9 @@ class RunRanks:
     def __init__(self, graph: WordGraph, codes: Codes, ways: Callable[[int, int, int], int]) -> None:
         self._graph, self._ways = graph, ways
         self._codes: list[int] = codes.tolist()
-        self._crossings: dict[Place, _Crossing] = {}
+        self._crossings: dict[Node, _Crossing] = {}
 
-    def word(self, begin: Place, rank: int) -> list[int]:
+    def word(self, begin: Node, rank: int) -> list[int]:
         """What follows from `begin` in word number `rank`, counted from 0, of those that finish from there."""
         codes: list[int] = []
         crossing = self._crossing(begin)
@@ -77,15 +77,15 @@ class RunRanks:
                 rank -= crossing.up_to[choice - 1]
             following = crossing.following[choice]
             if following is None:
-                following = crossing.following[choice] = self._crossing(crossing.places[choice])
+                following = crossing.following[choice] = self._crossing(crossing.targets[choice])
             crossing = following
 
-    def _crossing(self, position: Place) -> _Crossing:
+    def _crossing(self, position: Node) -> _Crossing:
         if position not in self._crossings:
             self._crossings[position] = self._explored(position)
         return self._crossings[position]
 
-    def _explored(self, node: Place) -> _Crossing:
+    def _explored(self, node: Node) -> _Crossing:
         stretch: list[int] = []
         choices = self._choices(node)
         while len(choices) == 1 and len(stretch) < _LONGEST_STRETCH:
@@ -94,7 +94,7 @@ class RunRanks:
             choices = self._choices(node)
         return _Crossing(stretch, choices)
 
-    def _choices(self, node: Place) -> list[tuple[int, Place, int]]:
+    def _choices(self, node: Node) -> list[tuple[int, Node, int]]:
         """The symbols with which a word can go on, in order."""
         position, state, errors = node
         if position == len(self._codes):

@@ -32,7 +32,7 @@ from symveil.numbers.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
-_MOST_KEPT_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
+_MOST_CACHED_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
 
 Booleans = NDArray[np.bool_]
 
@@ -89,7 +89,7 @@ _metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
 
 
 def _metric_of(relation: Any, cap: int | None) -> SymbolCosts:
-    if relation.shape[0] > _MOST_KEPT_SYMBOLS:
+    if relation.shape[0] > _MOST_CACHED_SYMBOLS:
         return _listed(_by_hops(relation, cap))
     return _metrics.of((_name(relation), cap), lambda: _listed(_by_hops(relation, cap)))
 

@@ -229,7 +229,7 @@ class _Runs:
         """One run that draws these values first; what comes after the last of them is new."""
         self._choices, self._drawn, self._shown = choices, 0, 0
         self._here, self._chance = self._begin, Fraction(1)
-        self._said: list[str] = []
+        self._texts: list[str] = []
         trace: list[tuple[object, Any]] = []  # what it asks for, and what it gets
 
         def recorded(request: object) -> Any:
@@ -320,11 +320,11 @@ class _Runs:
         if isinstance(request, Draw):
             return self._draw(request)
         if isinstance(request, Emit):
-            self._said.append(f"emit {step_text(request.value)}")
+            self._texts.append(f"emit {step_text(request.value)}")
             key = (self._choices[: self._drawn], self._shown)
             self._shown += 1
             if key not in self._emitted:
-                name = f"{self._begin}: {', '.join(self._said)}"
+                name = f"{self._begin}: {', '.join(self._texts)}"
                 self._emitted[key] = self._unrolling.emission(name, request.value), request
             state, before = self._emitted[key]
             if not same_step(before, request):
@@ -345,7 +345,7 @@ class _Runs:
         value, probability = request.law[self._choices[self._drawn]]
         self._drawn += 1
         self._chance *= probability
-        self._said.append(request.said(value))
+        self._texts.append(request.described(value))
         return value
 
     def _reach(self, state: str | None) -> None:

@@ -21,7 +21,7 @@ class Draw:
     law: tuple[tuple[Any, Fraction], ...]
     name: str
 
-    def said(self, value: object) -> str:
+    def described(self, value: object) -> str:
         """The value that was drawn, as it stands in the name of a state."""
         return f"{self.name}={step_text(value)}" if self.name else f"draw {step_text(value)}"
 

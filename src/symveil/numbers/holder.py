@@ -14,13 +14,13 @@ from contextvars import ContextVar
 
 from symveil.errors import SymveilWarning
 
-_told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+_collector: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
 _noted: ContextVar[Callable[[str], None] | None] = ContextVar("noted", default=None)
 
 
 def tell_holder(text: str) -> None:
     """Say something to the holder: at once on a terminal, or to whoever collects it (`collected`)."""
-    collect = _told.get()
+    collect = _collector.get()
     if collect is not None:
         collect(text)
     elif sys.stderr is not None and sys.stderr.isatty():
@@ -46,7 +46,7 @@ def collected() -> Iterator[list[str]]:
     >>> texts
     ['twice']
     """
-    with _collected(_told) as texts:
+    with _collected(_collector) as texts:
         yield texts
 
 

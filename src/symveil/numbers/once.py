@@ -108,7 +108,7 @@ class Memo(Generic[Key, Value]):
                 cached = self._values.get(key) or self._values.setdefault(key, (self._compute(key),))
         return cached[0]
 
-    def kept(self) -> list[tuple[Key, Value]]:
+    def computed(self) -> list[tuple[Key, Value]]:
         """What has been computed so far."""
         return [(key, value) for key, (value,) in list(self._values.items())]
 

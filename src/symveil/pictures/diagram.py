@@ -143,7 +143,7 @@ def to_dot(diagram: Diagram) -> str:
         if node.initial:
             # Graphviz has no arrow from nowhere; it starts at a node that is not drawn.
             entry = f"{names[node.key]}_entry"
-            position = _place((node.column - 0.5) * column_step, node.row)
+            position = _dot_position((node.column - 0.5) * column_step, node.row)
             lines.append(f'  {entry} [shape=point, style=invis, label="", {position}];')
             lines.append(f"  {entry} -> {names[node.key]};")
     lines += [f"  {names[edge.source]} -> {names[edge.target]} [{_edge_attributes(edge)}];" for edge in diagram.edges]
@@ -152,7 +152,7 @@ def to_dot(diagram: Diagram) -> str:
 
 
 def _node_attributes(node: Node, column_step: float) -> str:
-    attributes = [f"label={_quoted(chr(10).join(node.label))}", _place(node.column * column_step, node.row)]
+    attributes = [f"label={_quoted(chr(10).join(node.label))}", _dot_position(node.column * column_step, node.row)]
     if node.accepting:
         attributes.append("shape=doublecircle")
     if node.marked:
@@ -170,7 +170,7 @@ def _edge_attributes(edge: Edge) -> str:
     return f"label=<{label}{_coloured(edge.annotation, RED)}>{dashed}"
 
 
-def _place(inches: float, row: float) -> str:
+def _dot_position(inches: float, row: float) -> str:
     return f'pos="{inches:g},{row * _ROW_STEP:g}!"'
 
 

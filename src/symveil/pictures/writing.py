@@ -143,10 +143,10 @@ def beside_node(value: str, x: float, y: float, outline: Outline, sheet: Obstacl
 def along_edge(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
     """An edge's label above its line and its annotation below: at the same point of it, if there is room."""
     written = _written(label, annotation)
-    together = sheet.room(_places_along(curve, written))
+    together = sheet.room(_boxes_along(curve, written))
     if together is not None:
         return _settled(written, [together], sheet)
-    return [text for one in written for text in _settled([one], _places_along(curve, [one]), sheet)]
+    return [text for one in written for text in _settled([one], _boxes_along(curve, [one]), sheet)]
 
 
 def beyond_loop(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
@@ -176,7 +176,7 @@ def _settled(written: _Written, groups: Iterable[tuple[Box, ...]], sheet: Obstac
     return [PlacedText(text, role, box, clear) for (text, role), box in zip(written, boxes, strict=True)]
 
 
-def _places_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
+def _boxes_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
     """Places for texts along an edge, the best first: near the line rather than near its middle."""
     for further in _FURTHER:
         for time in _TIMES:

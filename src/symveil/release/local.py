@@ -30,7 +30,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
 from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.release.job import Ask, Job, Written
-from symveil.storage.atomic import AsideFile, digest_of
+from symveil.storage.atomic import TemporaryOutput, digest_of
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
@@ -177,7 +177,7 @@ class LocalJob(Job[ReleasePlan]):
     @contextmanager
     def output(self, tag: str) -> Iterator[None]:
         """A file aside, locked."""
-        with AsideFile(self._target, tag) as self._aside:
+        with TemporaryOutput(self._target, tag) as self._temporary:
             yield
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
@@ -196,7 +196,7 @@ class LocalJob(Job[ReleasePlan]):
                 written.over_budget += len(batch) - len(stays)
                 yield stays
 
-        writer = file.writer(self._aside, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
+        writer = file.writer(self._temporary, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
         for source, released in release_batches(admitted(), plan):
             written.add(source, released)
             if len(released):
@@ -205,7 +205,7 @@ class LocalJob(Job[ReleasePlan]):
         writer.close()
         steps.end()
         ids.check()
-        return written.result(self._aside.finish())
+        return written.result(self._temporary.finish())
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -218,7 +218,7 @@ class LocalJob(Job[ReleasePlan]):
 
     def publish(self) -> None:
         """Rename the file."""
-        self._aside.publish()
+        self._temporary.publish()
 
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
@@ -241,7 +241,7 @@ class LocalJob(Job[ReleasePlan]):
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
             yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of the file in the output's place."""
         return digest_of(self._target)
 

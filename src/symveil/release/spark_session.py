@@ -37,7 +37,7 @@ from symveil.errors import FileError, InternalError, ParameterError, SymveilErro
 from symveil.formats.sequences.layout import files_of, row_digests
 from symveil.formats.sequences.records import as_text, is_list, join_column, made_in_order, rows_cut, split_column
 from symveil.release.batch import ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.storage.atomic import AsideFile, aside_of, digest_of_folder, make_own_folder, sync_folder
+from symveil.storage.atomic import TemporaryOutput, digest_of_folder, make_own_folder, sync_folder, temporary_path
 
 
 def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> Any:
@@ -258,7 +258,7 @@ class FolderOutput:
         """Inside it the output is written and published; the folder aside is gone afterwards."""
         if self._target.exists():
             raise FileError(str(self._target), expected="a folder that is not there yet", found="one")
-        temporary = aside_of(self._target, tag)
+        temporary = temporary_path(self._target, tag)
         self._data = temporary / "data"
         try:
             make_own_folder(temporary)
@@ -266,7 +266,7 @@ class FolderOutput:
             raise FileError(
                 str(self._target), expected="a place to write to", found=reason(error, otherwise="none")
             ) from None
-        lock = AsideFile(temporary / "lock", tag)  # of the release: dropped by the system when this process ends
+        lock = TemporaryOutput(temporary / "lock", tag)  # of the release: dropped by the system when this process ends
         try:
             with lock:
                 if self._data.exists():
@@ -306,17 +306,17 @@ class TableOutput:
     @contextmanager
     def begun(self, tag: str) -> Iterator[None]:
         """Inside it the table is written and published."""
-        self._aside = f"{self._target}_aside_{''.join(letter if letter.isalnum() else '_' for letter in tag)}"
+        self._temporary = f"{self._target}_aside_{''.join(letter if letter.isalnum() else '_' for letter in tag)}"
         if self._session.catalog.tableExists(self._target):
             raise FileError(f"{TABLE}{self._target}", expected="a table that is not there yet", found="one")
         yield
 
     def save(self, frame: Any) -> tuple[Any, str | None]:
         """Write rows aside: the rows as they were written; None: the digest is that of the rows."""
-        self._session.sql(f"DROP TABLE IF EXISTS {self._aside}")
-        frame.write.mode("error").saveAsTable(self._aside)
-        return self._session.table(self._aside), None
+        self._session.sql(f"DROP TABLE IF EXISTS {self._temporary}")
+        frame.write.mode("error").saveAsTable(self._temporary)
+        return self._session.table(self._temporary), None
 
     def publish(self) -> None:
         """Rename the table."""
-        self._session.sql(f"ALTER TABLE {self._aside} RENAME TO {self._target}")
+        self._session.sql(f"ALTER TABLE {self._temporary} RENAME TO {self._target}")

@@ -1,11 +1,11 @@
 """Files that are whole or not there: written aside, and renamed at the end.
 
-Finished content goes through `write_files`. A large file is written piece by piece into an `AsideFile`, readable for
-its owner only. The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
-that the system drops with the process keeps two runs from writing the same one. What `write_files` has aside is named
-by its process, and locked: the next run that writes the same file removes what a killed one has left. Names can be
-guessed: where others may write to the folder too, a link or a file that somebody planted under that name is not written
-to.
+Finished content goes through `write_files`. A large file is written piece by piece into a `TemporaryOutput`, readable
+for its owner only. The temporary file of a release has a name of its own, so that a run after a kill finds and replaces
+it; a lock that the system drops with the process keeps two runs from writing the same one. What `write_files` writes is
+named by its process, and locked: the next run that writes the same file removes what a killed one has left. Names can
+be guessed: where others may write to the folder too, a link or a file that another user planted under that name is not
+written to.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
                 temporary.replace(path)
         except OSError as error:
             _discard(asides.values(), made)
-            raise _no_place(path, error) from None
+            raise _unwritable(path, error) from None
         except BaseException:
             _discard(asides.values(), made)
             raise
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Refuse now a file that could not be written later: nothing stays behind."""
     asides: dict[Path, Path] = {}
     made: list[Path] = []
@@ -81,7 +81,7 @@ def check_place(path: Path) -> None:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
-        raise _no_place(path, error) from None
+        raise _unwritable(path, error) from None
     finally:
         _discard(asides.values(), made)
 
@@ -153,12 +153,12 @@ def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
             folder.rmdir()
 
 
-class AsideFile(io.RawIOBase):
+class TemporaryOutput(io.RawIOBase):
     """A file being written beside its place; `publish` puts it there, leaving without it deletes it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with AsideFile(Path(folder, "out.csv"), "release-1") as file:
+    ...     with TemporaryOutput(Path(folder, "out.csv"), "release-1") as file:
     ...         _ = file.write(b"done")
     ...         digest = file.finish()
     ...         file.publish()
@@ -168,29 +168,29 @@ class AsideFile(io.RawIOBase):
 
     def __init__(self, path: Path, tag: str) -> None:
         self.path = path
-        self.aside = aside_of(path, tag)
+        self.temporary = temporary_path(path, tag)
         self._digest = hashlib.sha256()
         self._published = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._number = self._locked()
         except OSError as error:
-            if self.aside.is_symlink():
-                raise _planted(self.aside, "a symbolic link") from None
-            raise _no_place(path, error) from None
+            if self.temporary.is_symlink():
+                raise _planted(self.temporary, "a symbolic link") from None
+            raise _unwritable(path, error) from None
 
     def _locked(self) -> int:
         while True:
-            if not _NO_LINKS and self.aside.is_symlink():  # pragma: no cover - Windows has no such flag
-                raise _planted(self.aside, "a symbolic link")
-            number = os.open(self.aside, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            if not _NO_LINKS and self.temporary.is_symlink():  # pragma: no cover - Windows has no such flag
+                raise _planted(self.temporary, "a symbolic link")
+            number = os.open(self.temporary, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
             ours = False
             try:
-                _refuse_foreign(self.aside, os.fstat(number))
+                _refuse_foreign(self.temporary, os.fstat(number))
                 if fcntl is not None:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # between opening and locking another process may have renamed or deleted it
-                if os.fstat(number).st_ino == os.lstat(self.aside).st_ino:
+                if os.fstat(number).st_ino == os.lstat(self.temporary).st_ino:
                     ours = True
                     os.fchmod(number, 0o600)
                     os.ftruncate(number, 0)
@@ -204,7 +204,7 @@ class AsideFile(io.RawIOBase):
                 pass
             except BaseException:
                 if ours:  # interrupted, or without the rights: nothing stays behind
-                    self.aside.unlink(missing_ok=True)
+                    self.temporary.unlink(missing_ok=True)
                 os.close(number)
                 raise
             os.close(number)
@@ -228,7 +228,7 @@ class AsideFile(io.RawIOBase):
             while rest:
                 rest = rest[os.write(self._number, rest) :]
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         return size
 
     def finish(self) -> str:
@@ -236,7 +236,7 @@ class AsideFile(io.RawIOBase):
         try:
             os.fsync(self._number)
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         return self._digest.hexdigest()
 
     def publish(self, *, for_everybody: bool = True) -> None:
@@ -246,10 +246,10 @@ class AsideFile(io.RawIOBase):
                 mask = os.umask(0)
                 os.umask(mask)
                 os.fchmod(self._number, 0o666 & ~mask)
-            self.aside.replace(self.path)
+            self.temporary.replace(self.path)
             sync_folder(self.path.parent)
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         self._published = True
 
     def __enter__(self) -> Self:
@@ -257,12 +257,12 @@ class AsideFile(io.RawIOBase):
 
     def __exit__(self, *_: object) -> None:
         if not self._published:
-            self.aside.unlink(missing_ok=True)
+            self.temporary.unlink(missing_ok=True)
         os.close(self._number)
         self.close()
 
 
-def aside_of(path: Path, tag: str) -> Path:
+def temporary_path(path: Path, tag: str) -> Path:
     """Where a file is written before it is put in its place."""
     return path.with_name(f".{path.name}.{tag}.aside")
 
@@ -348,5 +348,5 @@ def _planted(temporary: Path, found: str) -> FileError:
     )
 
 
-def _no_place(path: Path, error: OSError) -> FileError:
+def _unwritable(path: Path, error: OSError) -> FileError:
     return FileError(str(path), expected="a place to write to", found=reason(error, otherwise="none"))

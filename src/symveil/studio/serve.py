@@ -181,7 +181,7 @@ def _locked(number: int) -> bool:
 _TALKATIVE = ("nicegui", "uvicorn", "uvicorn.error", "uvicorn.asgi", "engineio.server", "socketio.server", "asyncio")
 
 
-class _PlacesOnly(logging.Handler):
+class _LocationsOnly(logging.Handler):
     """Writes a line for each error, made of names and numbers of the code."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -197,11 +197,11 @@ class _PlacesOnly(logging.Handler):
 
 
 @contextlib.contextmanager
-def only_places() -> Iterator[None]:
+def only_locations() -> Iterator[None]:
     """For as long as it lasts, whatever this process logs is told by its place."""
     root = logging.getLogger()
     before = (root.handlers[:], root.level, threading.excepthook, sys.unraisablehook)
-    root.handlers[:] = [_PlacesOnly()]
+    root.handlers[:] = [_LocationsOnly()]
     root.setLevel(logging.ERROR)
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
@@ -266,7 +266,7 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
             _open_in_browser(access.address, folder)
         try:
             # neither requests nor their addresses are logged: unknown ones may be mistyped secrets
-            with only_places():
+            with only_locations():
                 server.run(sockets=[bound])
         finally:
             on_signal.clear()

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
-from symveil.numbers.progress import Progress, heard_by, named
+from symveil.numbers.progress import Progress, named, reporting_to
 
 FIRST_PHASE = "Reading the form"
 """What is being done before a task has named it."""
@@ -176,7 +176,7 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
 
 def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
     try:
-        with heard_by(progress):  # proofs behind a property say what they do, too
+        with reporting_to(progress):  # proofs behind a property say what they do, too
             return "done", task(*arguments, progress)
     except SymveilError as error:
         return "refused", error

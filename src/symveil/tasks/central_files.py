@@ -44,9 +44,9 @@ from symveil.release.central_job import (
     CentralJob,
     CentralWords,
     FileWords,
-    FoundSymbols,
     FrameWords,
-    PublicOrFound,
+    ObservedSymbols,
+    PublicOrObserved,
 )
 from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
@@ -98,7 +98,7 @@ def release_centrally(
     ledger: str | Path | None,
     release_id: str | None,
     again: bool,
-    found: FoundSymbols | None = None,
+    observed: ObservedSymbols | None = None,
     engine: Engine = "local",
     master: str | None = None,
     longest: int = LONGEST,
@@ -107,7 +107,7 @@ def release_centrally(
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
+    Persons over budget are left out: an error would tell that one of them is in the file. `observed` holds the symbols
     of a file whose alphabet is not public.
     """
     check_again(again, release_id)
@@ -117,7 +117,7 @@ def release_centrally(
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     if spreadsheet_safe:
         facts["spreadsheet_safe"] = True
-    language = release.language or found or FoundSymbols()
+    language = release.language or observed or ObservedSymbols()
     words: CentralWords
     if read_engine(engine, master) == "spark":
         if in_memory:
@@ -141,7 +141,7 @@ def release_centrally(
             date=date,
         ).text(),
         settings=Settings(
-            asked=release.asked(columns=stamped_columns(columns)),
+            options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES,
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
@@ -151,7 +151,7 @@ def release_centrally(
     return protocol.run(ledger, release.price, "drop")
 
 
-def spark_words(source: Path, columns: ColumnOptions, language: PublicOrFound, master: str | None) -> CentralWords:
+def spark_words(source: Path, columns: ColumnOptions, language: PublicOrObserved, master: str | None) -> CentralWords:
     """The words of a cluster."""
     try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
         from symveil.release.spark_records import SparkWords  # noqa: PLC0415

@@ -21,7 +21,7 @@ from symveil.formats.manifest import Manifest, alphabet_digest, read_any_manifes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import heard_records
+from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import spelled
@@ -277,7 +277,7 @@ def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content
     form = None
     for file in open_released(path, document):
         form = file.form
-        for batch in heard_records(file, "checking"):
+        for batch in reported_records(file, "checking"):
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))

@@ -33,7 +33,7 @@ from symveil.formats.manifest import alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import heard_records
+from symveil.formats.sequences.sequence_file import reported_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
@@ -428,7 +428,7 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     shortest, longest = document["parameters"]["lengths"]
     words = outside = 0
     for file in open_released(path, document):
-        for batch in heard_records(file, "checking"):
+        for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
             words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))

@@ -36,7 +36,7 @@ from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
 from symveil.formats.sequences.records import PLACE, SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
 from symveil.pictures.road_map import Road, tame
@@ -97,7 +97,7 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     gathered = _Gathered()
     if isinstance(source, str | Path):
         for file in _files(Path(source), columns, may_differ=may_differ):
-            for batch in heard_records(file, "reading"):
+            for batch in reported_records(file, "reading"):
                 gathered.add(*_coded(batch, file))
     elif is_frame(source):
         table = _opened_as_it_may_be(source, columns) if may_differ else open_input(source, columns)
@@ -115,7 +115,7 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
 
 
 def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    document = _told(path) if may_differ else None
+    document = _from_manifest(path) if may_differ else None
     inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
     if not inside:
         raise FileError(str(path), expected="files of sequences in the folder", found="none")
@@ -141,7 +141,7 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _told(path: Path) -> tuple[ColumnOptions, bool] | None:
+def _from_manifest(path: Path) -> tuple[ColumnOptions, bool] | None:
     """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
     manifest = manifest_path(path)
     if not manifest.is_file():

@@ -34,7 +34,7 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import Number
 from symveil.randomness import RecordKey, new_release_key
-from symveil.release.central_job import FileWords, FoundSymbols
+from symveil.release.central_job import FileWords, ObservedSymbols
 from symveil.release.central_promise import CentralRelease
 from symveil.release.protocol import new_release_id
 from symveil.storage.atomic import write_files
@@ -239,12 +239,12 @@ def count(
     >>> count(visits, "visits", epsilon=1, alphabet="ab", bound=2, sequence="pages", person="who").table.num_rows
     2
     """
-    counting_request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    file = open_input(path, counting_request.columns)
-    words = FileWords(file, counting_request.release.language or counting_request.found)
+    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    file = open_input(path, request.columns)
+    words = FileWords(file, request.release.language or request.observed)
     numbers = words.numbered()
     keys = RecordKey(new_release_key(), new_release_id())
-    table = counting_request.answered(lambda: words.read(numbers), list(numbers), keys)
+    table = request.answered(lambda: words.read(numbers), list(numbers), keys)
     warn([*large_loss(epsilon), *table.warnings])
     return table
 
@@ -300,7 +300,7 @@ def count_file(
     ...     release.manifest["release"], release.manifest["guarantee"]["epsilon"], release.out.exists()
     ('count', 1.0, True)
     """
-    counting_request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
     target = path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
@@ -308,21 +308,21 @@ def count_file(
     made: list[PrivateCounts] = []
 
     def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
-        made[:] = [counting_request.answered(read, persons, keys)]
+        made[:] = [request.answered(read, persons, keys)]
         return table_bytes(made[0], target, spreadsheet_safe=spreadsheet_safe)
 
     finished = release_centrally(
-        counting_request.release,
+        request.release,
         path,
         target,
         answer,
         lambda: made[0].queries,
-        columns=counting_request.columns,
+        columns=request.columns,
         form="table",
         ledger=ledger,
         release_id=release_id,
         again=again,
-        found=counting_request.found,
+        observed=request.observed,
         engine=engine,
         master=master,
         spreadsheet_safe=spreadsheet_safe,
@@ -347,7 +347,7 @@ class _Counting:
     cells: Cells | Statistic
     """The public cells; with a δ, what is counted in whatever cells there are."""
     names: tuple[str, ...]
-    found: FoundSymbols = field(default_factory=FoundSymbols, repr=False)
+    observed: ObservedSymbols = field(default_factory=ObservedSymbols, repr=False)
 
     @classmethod
     def of(
@@ -418,7 +418,9 @@ class _Counting:
         ):
             if value is not None:
                 raise ParameterError(
-                    "delta", expected=f"no {name} with it: what is public needs no delta", found=f"both a {name} and it"
+                    "delta",
+                    expected=f"no {name} with it: what is public needs no delta",
+                    found=f"both a {name} and it",
                 )
         release = CentralRelease(
             kind="count",
@@ -441,7 +443,7 @@ class _Counting:
                 self.cells,
                 read,
                 persons,
-                name=self.found.name,
+                name=self.observed.name,
                 longest=self.options.max_length or ANY_LENGTH,
                 epsilon=self.release.epsilon,
                 delta=self.release.delta,

@@ -13,8 +13,8 @@ import numpy as np
 
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_lengths import EditLengths, lengths_are_told
-from symveil.estimation.edit_tables import SMALLEST_KEPT, EditNoise, EditTables
+from symveil.estimation.edit_lengths import EditLengths, lengths_can_be_estimated
+from symveil.estimation.edit_tables import SMALLEST_UNCHANGED, EditNoise, EditTables
 from symveil.estimation.estimate import Estimate, Method
 from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
@@ -102,7 +102,7 @@ def estimate(
             return _assuming_a_chain(released, wanted, goal, confidence)
         if released.release.mechanism.name == EditChannel.name:
             return _edited(released, wanted, goal, confidence)
-        if released.told["parameters"]["metric"] == "levenshtein":
+        if released.document["parameters"]["metric"] == "levenshtein":
             raise InputError(
                 "estimate: expected the edit channel where lengths are secret, found truncated-levenshtein, whose "
                 "noise cannot be undone"
@@ -148,7 +148,7 @@ def estimate_statistic(
     _check_confidence(confidence)
     released = ReleasedWords(path, manifest=manifest, model=model, cluster=cluster)
     with released.as_file_errors():
-        document = released.told
+        document = released.document
         if document["parameters"]["metric"] == "levenshtein":
             raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
         if not released.count:
@@ -177,7 +177,7 @@ def _free(released: ReleasedWords, wanted: Statistic, target: Target, confidence
         for batch in released.batches(lengths.groups):
             lengths.add(batch)
         return _named(released, wanted, lengths.finish(), target, confidence, assumptions)
-    noise = noise_of(released.release, released.told, where=str(released.manifest_file))
+    noise = noise_of(released.release, released.document, where=str(released.manifest_file))
     if wanted.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
         assumptions += notes
@@ -230,7 +230,7 @@ def _counted(
 ) -> tuple[EstimatedTable, list[str]]:
     longest = 0
     if requested.kind == "positions":
-        longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+        longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
         cells = longest * noise.symbols
     else:
         cells = int(noise.symbols) ** requested.order
@@ -308,8 +308,8 @@ def _presence(
     if mixed:
         raise InputError(
             "estimate: expected a release that draws symbols independently of each other for presence (mechanism "
-            f"exponential, utility distance), found {released.told['mechanism']} with utility "
-            f"{released.told['parameters']['utility']}"
+            f"exponential, utility distance), found {released.document['mechanism']} with utility "
+            f"{released.document['parameters']['utility']}"
         )
 
     def useful(other: SubstitutionNoise) -> list[int]:
@@ -357,10 +357,10 @@ def _edited(released: ReleasedWords, wanted: Statistic, target: Target, confiden
     if wanted.kind == "lengths":
         return _edited_lengths(released, wanted, target, confidence, channel)
     if noise is None or not noise.usable:
-        unchanged = 0.0 if noise is None else noise.kept
+        unchanged = 0.0 if noise is None else noise.unchanged
         raise InputError(
-            f"estimate: expected an edit channel that keeps at least {SMALLEST_KEPT} of a symbol and deletes less than "
-            f"half of them, found {unchanged:.2g} and {float(channel.deletion):.2g}: nothing can be said about "
+            f"estimate: expected an edit channel that keeps at least {SMALLEST_UNCHANGED} of a symbol and deletes less "
+            f"than half of them, found {unchanged:.2g} and {float(channel.deletion):.2g}: nothing can be said about "
             f"{wanted.name} from this release; {_enough_epsilon(released, _keeps_enough)}"
         )
     groups = max(1, group_count(released.units(), int(m**wanted.order)))
@@ -377,14 +377,14 @@ def _edited_lengths(
     lengths = EditLengths(channel, target=target, groups=groups)
     for batch in released.batches(groups):
         lengths.add(batch)
-    if not lengths_are_told(channel, lengths.released, confidence):
+    if not lengths_can_be_estimated(channel, lengths.released, confidence):
 
         def enough(release: Release) -> bool:
             other = _parameters(release)
             if other is None or other.deletion >= Fraction(1, 2):
                 return False
             # lengths of words without a single symbol of the true ones say nothing about those of another release
-            return channel.deletion == 1 or lengths_are_told(other, lengths.released, confidence)
+            return channel.deletion == 1 or lengths_can_be_estimated(other, lengths.released, confidence)
 
         raise InputError(
             "estimate: expected an edit channel that deletes less than half of the symbols, with an interval narrower "
@@ -396,7 +396,7 @@ def _edited_lengths(
 
 def _channel(released: ReleasedWords) -> ChannelParameters:
     """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
-    rows = released.told.get("law")
+    rows = released.document.get("law")
     if rows is None:
         own = _parameters(released.release)
         assert own is not None  # noqa: S101 - asked before

@@ -32,7 +32,7 @@ _CHAINS = 2
 _LOOKED_AT = 200
 _LARGEST_EPSILON = 50
 
-_GROUPS_ASKED = 40
+_GROUPS_REQUESTED = 40
 
 OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
 """A statistic of one's own: from a list of words to numbers that add up over words."""
@@ -54,7 +54,7 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     expected
         About how many of them can occur, by the model.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
     index = np.full(size, -1, dtype=np.int64)
@@ -103,9 +103,9 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     statistic
         From words to numbers, which add up over words.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
-    groups = min(_GROUPS_ASKED, released.units())
+    groups = min(_GROUPS_REQUESTED, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
     sums: NDArray[np.float64] | None = None
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
@@ -173,7 +173,7 @@ def _enough(released: ReleasedWords, least: float) -> str:
 
     def agrees(step: int) -> bool:
         bits, faster = NotPrivateSeededBits(released.seed), Fraction(step, 2) / own
-        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=faster)
+        again = Rerelease(released.release, released.document, where=str(released.manifest_file), faster=faster)
         once = again.draw(few.codes, few.lengths, bits)
         return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
 
@@ -189,7 +189,7 @@ def _enough(released: ReleasedWords, least: float) -> str:
 def run_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind a release on a model, and what it rests on."""
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
     leading = {"positions": "position", "presence": "length"}.get(wanted.kind)
     first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
     shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
@@ -207,7 +207,7 @@ def run_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTabl
     result, occurring = iterated(released, cells, size, _expected(released, wanted, size))
     total = np.zeros(size)
     total[occurring] = result.sums[0].sum(axis=0)
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     notes = ["estimated by releasing the private sequences again; no chain or other model of them is assumed"]
     if again.steps == 2:
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
@@ -234,7 +234,7 @@ def _expected(released: ReleasedWords, wanted: Statistic, size: int) -> int:
     """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
     graph = released.release.mechanism.language.graph
     if graph is None or wanted.kind not in ("ngrams", "transitions") or wanted.order < 2:
-        return min(size, 3 * int(released.told["counts"]["symbols"]))
+        return min(size, 3 * int(released.document["counts"]["symbols"]))
     return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (wanted.order - 2) * 1.2))
 
 
@@ -288,15 +288,15 @@ def chain_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTa
     wanted
         The statistic.
     """
-    used = {row["mechanism"] for row in released.told.get("law") or released.told["classes"]}
+    used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
             "assume",
             expected="nothing but for releases by the mechanism online, whose estimates need an assumption",
-            found=f"chain for one by {', '.join(sorted(used)) or released.told['mechanism']}; leave it out",
+            found=f"chain for one by {', '.join(sorted(used)) or released.document['mechanism']}; leave it out",
         )
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
     first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
     shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
     size = int(np.prod(shape, dtype=np.int64))
@@ -337,7 +337,7 @@ class _Gathering:
     _laws: dict[tuple[int, int], tuple[list[int], NDArray[np.float64]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._again = Rerelease(self.released.release, self.released.told, where=str(self.released.manifest_file))
+        self._again = Rerelease(self.released.release, self.released.document, where=str(self.released.manifest_file))
         self.groups = min(FEWEST, self.released.units())
         self.sizes = np.zeros(max(self.groups, 1), dtype=np.int64)
         self._graph = self.released.release.mechanism.language.graph
@@ -372,7 +372,7 @@ class _Gathering:
         try:
             edges = language.walk_edges(words)
         except WordError:
-            raise FileError(str(self.released.place), expected="words that the model has", found="others") from None
+            raise FileError(str(self.released.path), expected="words that the model has", found="others") from None
         np.add.at(self.taken, edges, counts[:, None])
         rows = np.empty(edges.shape, dtype=np.int64)
         for position in range(length):

@@ -35,7 +35,7 @@ from symveil.randomness import new_release_key
 from symveil.release.promise import Release, price, refuse_thin_release
 from symveil.tasks.explain import expected_error_of_file
 from symveil.tasks.parameters import FileParameters
-from symveil.tasks.privatize_file import AskedRelease, file_job
+from symveil.tasks.privatize_file import ReleaseRequest, file_job
 from symveil.tasks.rerelease import noise_of_mechanism
 
 CONFIDENCE = 0.95
@@ -261,7 +261,7 @@ def plan_budget(
     >>> [(each.releases, each.added, round(each.composed, 1)) for each in plan.ahead]
     [(1, '2', 2.0), (12, '24', 24.0), (52, '104', 85.9)]
     """
-    request = AskedRelease.of("plan_budget", dict(named), alphabet=alphabet, model=model, choice=choice)
+    request = ReleaseRequest.of("plan_budget", dict(named), alphabet=alphabet, model=model, choice=choice)
     ledger = request.run.ledger
     if ledger is None:
         raise ParameterError("dry_run", expected="a ledger, whose budgets it looks at", found="none")

@@ -68,7 +68,7 @@ _EMPTY = (None, "", '""')
 _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d\d/\d\d|\d{1,2}:\d\d(:\d\d|\b))")
 
 
-def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
+def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     """A line for each kept column that holds times, or nearly as many values as there are sequences or events.
 
     Parameters
@@ -226,7 +226,7 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    request = AskedRelease.of(
+    request = ReleaseRequest.of(
         "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
     made = release_file(
@@ -244,7 +244,7 @@ def privatize_file(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedRelease:
+class ReleaseRequest:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
     release: Release
@@ -264,7 +264,7 @@ class AskedRelease:
         choice: MechanismChoice | None,
         columns: ColumnOptions | None = None,
         run: RunOptions | None = None,
-    ) -> AskedRelease:
+    ) -> ReleaseRequest:
         """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
         check_choice_names(function, FileParameters, loose, choice)
         if "keep" in loose:
@@ -327,7 +327,7 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            asked=parameters(
+            options=parameters(
                 release,
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
@@ -377,7 +377,7 @@ def release_file(
             *large_loss(choice.epsilon, charged),
             *large_dropped_share(finished.manifest["counts"]),
             *dropped_ids(job.dropped_ids),
-            *kept_warnings(target, finished.manifest),
+            *passed_column_warnings(target, finished.manifest),
         ),
         true_error=None if finished.written is None else finished.written.true_error,
     )

@@ -23,7 +23,7 @@ from symveil.formats.reading import path_of, suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.models.word import Codes, Lengths
@@ -108,17 +108,17 @@ class ReleasedWords:
         self, source: Any, *, manifest: str | Path | None, model: Model | str | Path | None, cluster: str | None
     ) -> None:
         self._frame, self.cluster = source if is_frame(source) else None, cluster
-        self.place = Path("table") if self._frame is not None else path_of(source)
-        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.place)
-        self.told: dict[str, Any] = self._manifest(named=manifest is not None)
+        self.path = Path("table") if self._frame is not None else path_of(source)
+        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.path)
+        self.document: dict[str, Any] = self._manifest(named=manifest is not None)
         with self.as_file_errors():
             self._check_bytes()
-            if self.told.get("policy") is not None:
+            if self.document.get("policy") is not None:
                 raise InputError(
                     "estimate: expected a release by a mechanism on words, found one with a policy for opacity"
                 )
             self.release = self._release(model)
-            self.count = int(self.told["counts"]["released"])
+            self.count = int(self.document["counts"]["released"])
             if not 0 <= self.count <= _MOST_SEQUENCES:
                 raise FileError(
                     f"{self.manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
@@ -152,20 +152,20 @@ class ReleasedWords:
     def _check_bytes(self) -> None:
         if self._frame is not None:
             return  # a table has no bytes of its own: its symbols and its number of sequences are compared
-        digest = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
+        digest = digest_of_folder(self.path) if self.path.is_dir() else digest_of(self.path)
         if digest is None:
-            raise FileError(str(self.place), expected="a private file or folder", found="none")
-        if digest != self.told["digests"]["output"]:
+            raise FileError(str(self.path), expected="a private file or folder", found="none")
+        if digest != self.document["digests"]["output"]:
             raise FileError(
-                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+                str(self.path), expected="the bytes that the manifest tells", found="others; is it another release's?"
             )
 
     def _model(self, model: Model | str | Path | None) -> tuple[Model, str]:
         """The model of the release, and what messages call it."""
         if model is not None and not isinstance(model, str | Path):
             return model, "model"
-        by_itself = self._frame is not None and self.told["digests"]["output"] is None
-        path = model_path(self.manifest_file, None if by_itself else self.told["model"]["file"], model)
+        by_itself = self._frame is not None and self.document["digests"]["output"] is None
+        path = model_path(self.manifest_file, None if by_itself else self.document["model"]["file"], model)
         if path is None:
             where = "a table does not hold" if by_itself else "is not beside the manifest"
             raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
@@ -173,21 +173,24 @@ class ReleasedWords:
 
     def _release(self, model: Model | str | Path | None) -> Release:
         loaded = None
-        if self.told["model"] is not None:
+        if self.document["model"] is not None:
             loaded, model_name_shown = self._model(model)
-            if model_digest(loaded) != self.told["digests"]["model"]:
+            if model_digest(loaded) != self.document["digests"]["model"]:
                 raise FileError(model_name_shown, expected="the model that the manifest tells", found="another one")
         release = Release.of(
-            choice_from_manifest(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+            choice_from_manifest(self.document),
+            alphabet=self.document["alphabet"],
+            model=loaded,
+            laws=self.document.get("law", ()),
         )
-        if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
+        if alphabet_digest(release.alphabet) != self.document["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release
 
     @property
     def seed(self) -> int:
         """A public number that is this file's own: the same file is always split in the same way."""
-        digest = self.told["digests"]["output"] if self._frame is None else frame_digest(self._frame).hex()
+        digest = self.document["digests"]["output"] if self._frame is None else frame_digest(self._frame).hex()
         return int(str(digest)[-15:], 16)
 
     def units(self) -> int:
@@ -204,23 +207,23 @@ class ReleasedWords:
         """The clusters in the order in which they come."""
         numbers: dict[str, int] = {}
         for file in self._files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 for name in pc.unique(file.clusters(batch)).to_pylist():
                     numbers.setdefault(name, len(numbers))
         return numbers
 
     def _files(self) -> Iterator[SequenceFile]:
-        return open_released(self.place if self._frame is None else self._frame, self.told, cluster=self.cluster)
+        return open_released(self.path if self._frame is None else self._frame, self.document, cluster=self.cluster)
 
     def batches(self, groups: int) -> Iterator[Batch]:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
         for file in self._files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
-                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
+                    raise FileError(str(self.path), expected="symbols of the alphabet only", found="others")
                 if seen + len(lengths) > self.count:
                     break
                 if self.cluster is None:
@@ -244,7 +247,7 @@ class ReleasedWords:
 
     def assumptions(self) -> list[str]:
         """What is always said."""
-        counts = self.told["counts"]
+        counts = self.document["counts"]
         notes = [_COSTS_NOTHING, _NOT_OF_ONE]
         if self._frame is not None:
             notes.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")

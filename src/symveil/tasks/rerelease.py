@@ -157,7 +157,7 @@ class Rerelease:
     def __init__(
         self, release: Release, document: dict[str, Any], *, where: str, faster: Fraction = Fraction(1)
     ) -> None:
-        self._release, self._told, self._where, self._faster = release, document, where, faster
+        self._release, self._document, self._where, self._faster = release, document, where, faster
         self._made = Memo(self._make)
 
     @property
@@ -190,11 +190,11 @@ class Rerelease:
     # --- what the manifest tells ---------------------------------------------------------------
 
     def _rows(self) -> list[dict[str, Any]]:
-        rows = self._told.get("law")
+        rows = self._document.get("law")
         if rows is None:  # version 1 has the rates of the exponential mechanism, and needs no other
             rows = [
-                {**row, "rate": row["eta"], **{key: self._told["parameters"][key] for key in ("utility", "prior")}}
-                for row in self._told["classes"]
+                {**row, "rate": row["eta"], **{key: self._document["parameters"][key] for key in ("utility", "prior")}}
+                for row in self._document["classes"]
             ]
         results: list[dict[str, Any]] = rows
         for row in results:

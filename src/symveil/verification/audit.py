@@ -169,7 +169,7 @@ class _Enumerated:
 
 def require_law(law: object) -> None:
     """Refuse what is no mechanism and has no law."""
-    if isinstance(law, type) or not all(hasattr(law, name) for name in _ASKED_OF_A_LAW):
+    if isinstance(law, type) or not all(hasattr(law, name) for name in _METHODS_OF_A_LAW):
         raise ParameterError(
             "law",
             expected="a mechanism such as sv.Exponential(...), or an object with the methods of its law",
@@ -177,7 +177,7 @@ def require_law(law: object) -> None:
         )
 
 
-_ASKED_OF_A_LAW = ("inputs", "outputs", "distance", "log_probabilities")
+_METHODS_OF_A_LAW = ("inputs", "outputs", "distance", "log_probabilities")
 
 
 def audit(

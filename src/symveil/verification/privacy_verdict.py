@@ -179,7 +179,7 @@ class PrivacyVerdict:
         return f"alpha = {_short(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
 
     def __str__(self) -> str:
-        bound_text = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
+        bound_text = "" if self.asked is None else f"; at most {spelled(self.asked)}: {answer_in_words(self.holds)}"
         return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{bound_text}"
 
     def _repr_html_(self) -> str:
@@ -194,7 +194,7 @@ class PrivacyVerdict:
         )
 
 
-def said(holds: bool | None) -> str:
+def answer_in_words(holds: bool | None) -> str:
     """The answer in words."""
     return {True: "yes", False: "NO", None: "undecided"}[holds]
 

@@ -31,7 +31,7 @@ class EnumeratedLoss:
 
     loss: Fraction
     how: How
-    found: float
+    attained: float
     pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
     farthest: int | None = None
 

@@ -22,7 +22,7 @@ from symveil.calibration.costs.blocks import FINAL, WHOLE, Groups, Kind, block_g
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
-from symveil.calibration.costs.outcome import FoundPair, Outcome, at_once, slices
+from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slices
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
 _MOST_HALVES = 300 << 20
@@ -258,7 +258,7 @@ class LocalSearch:
         after = ends[0]
         own = lead + tuple(symbol[states[one]].tolist()) + tuple(symbol[after].tolist())
         other = lead + tuple(symbol[states[two]].tolist()) + tuple(symbol[after].tolist())
-        self._noted[kind], outcome.pair = value, FoundPair(first, own, other, 0.0)
+        self._noted[kind], outcome.pair = value, LossyPair(first, own, other, 0.0)
 
     def _walk(self, state: int, step: int, *, forwards: bool) -> list[int] | None:
         """States that a word can have before or after a state at a step, the nearest first; None: no word has it."""

@@ -20,7 +20,7 @@ from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch
-from symveil.calibration.costs.outcome import FoundPair, Outcome
+from symveil.calibration.costs.outcome import LossyPair, Outcome
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.laws.guarantee import How
@@ -99,7 +99,7 @@ def proved_loss(
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
         loss = min(enumerated.loss, 2 * weighting.drops * rate)
-        return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
+        return ProvedLoss(loss, enumerated.how, enumerated.attained, pairs, farthest=enumerated.farthest)
     return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
 
 
@@ -242,12 +242,12 @@ def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]
     return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
 
 
-def _is_shorter(graph: CostGraph, pair: FoundPair) -> bool:
+def _is_shorter(graph: CostGraph, pair: LossyPair) -> bool:
     """Whether the words have less symbols than the longest ones that are looked at."""
     return graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own
 
 
-def _codes(search: BlockSearch | LocalSearch, pair: FoundPair) -> tuple[Codes, Codes]:
+def _codes(search: BlockSearch | LocalSearch, pair: LossyPair) -> tuple[Codes, Codes]:
     """The two words as codes, a public first symbol included."""
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()

@@ -331,7 +331,7 @@ class _RateSearch:
         if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
             return None
         if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
-            self._pairs += self._kept_pair(entry.get("pair", ""))
+            self._pairs += self._cached_pair(entry.get("pair", ""))
             return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         self._patient = entry.get("windows") == "long" and can_be_patient(self._weighting)
         result = self._evaluate(rate)
@@ -345,10 +345,10 @@ class _RateSearch:
             result = ProvedLoss(loss, how, result.worst_found, result.pairs)
         if result.loss > self._epsilon:
             return None
-        self._pairs += self._kept_pair(entry.get("pair", ""))
+        self._pairs += self._cached_pair(entry.get("pair", ""))
         return self._certificate(rate, result.loss, result)
 
-    def _kept_pair(self, text: str) -> list[Pair]:
+    def _cached_pair(self, text: str) -> list[Pair]:
         """The kept pair, if it is one of two adjacent words."""
         language = self._weighting.language
         try:

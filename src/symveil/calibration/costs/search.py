@@ -23,14 +23,14 @@ from symveil.calibration.costs.contexts import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import not_yet_proved, weights_of_paths
 from symveil.calibration.costs.nodes import children_bounds
-from symveil.calibration.costs.outcome import FoundPair, Node, Outcome, at_once
+from symveil.calibration.costs.outcome import LossyPair, Node, Outcome, at_once
 from symveil.calibration.costs.roots import root_bounds
 from symveil.calibration.costs.steps import total_of_word
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256
 _FIRST_DIVES = 3
-_TOLD_EVERY = 64
+_REPORT_EVERY = 64
 _HOPELESS, _FEW_NODES = 2, 200
 _AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vectors are that long
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
@@ -93,7 +93,7 @@ class BlockSearch:
             floor = max(settled, outcome.low + tolerance)
             if -heap[0][0] <= floor:
                 break
-            if report is not None and (batch > 1 or outcome.nodes % _TOLD_EVERY == 0):
+            if report is not None and (batch > 1 or outcome.nodes % _REPORT_EVERY == 0):
                 report(outcome.nodes / nodes)
             top = heap[0][2]
             if 8 * dives <= outcome.nodes and top.nominal > 0 and self._value_of(top, nominal=True) > outcome.low:
@@ -468,7 +468,7 @@ class BlockSearch:
         value = log_ratio if self._period > 1 else log_ratio + self._rate * node.cost
         if value > outcome.low:
             outcome.low = value
-            outcome.pair = FoundPair(before[0], own, other, log_ratio)
+            outcome.pair = LossyPair(before[0], own, other, log_ratio)
 
     def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         """ln Z(v)/Z(w) of two words, in floats."""

@@ -23,7 +23,7 @@ from symveil.pictures.road_map import Road
 
 NAMES = ("symbol", "state", "link_id", "id", "name")
 """Columns that may name the symbol of a row, the first that is there."""
-_PLACES = (
+_USUAL_NAMES = (
     ("x1", "y1", "x2", "y2"),
     ("u_lon", "u_lat", "v_lon", "v_lat"),
     ("x", "y"),
@@ -73,7 +73,7 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
 def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
     names = [name.strip().lower() for name in header]
     state = next((names.index(name) for name in NAMES if name in names), None)
-    chosen = next((columns for columns in _PLACES if all(name in names for name in columns)), None)
+    chosen = next((columns for columns in _USUAL_NAMES if all(name in names for name in columns)), None)
     if state is None or chosen is None:
         raise FileError(
             str(file),

@@ -122,7 +122,7 @@ def road_model(
         raise ParameterError(
             "graph", expected="a directed graph: each way of a road is a link", found="an undirected one"
         )
-    positions = {node: _place(node, data) for node, data in graph.nodes(data=True)}
+    positions = {node: _coordinates(node, data) for node, data in graph.nodes(data=True)}
     several = graph.is_multigraph()
     edges = graph.edges(keys=True, data=True) if several else ((u, v, 0, data) for u, v, data in graph.edges(data=True))
     lines: dict[str, Line] = {}
@@ -167,7 +167,7 @@ def _read(path: Path) -> Any:
     return read_graphml(path)
 
 
-def _place(node: object, data: dict[str, Any]) -> tuple[float, float]:
+def _coordinates(node: object, data: dict[str, Any]) -> tuple[float, float]:
     try:
         x, y = float(data["x"]), float(data["y"])
     except (LookupError, TypeError, ValueError):

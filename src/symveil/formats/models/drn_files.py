@@ -32,7 +32,7 @@ from typing import BinaryIO, cast
 
 from symveil.errors import FileError
 from symveil.formats.models.explicit_states import Valuations, declarations_beside, is_number
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
 from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes
 from symveil.models.labelled_chain import LabelledChain, read_valuation
@@ -103,7 +103,7 @@ class _Drn:
     labels: list[set[str]] = field(default_factory=list)
     values: list[dict[str, str] | None] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    line_numbers: list[int] = field(default_factory=list)
     actions: int = 0
     """Of the state that is being read."""
 
@@ -122,7 +122,7 @@ def read_drn(
         raise FileError(str(path), expected=f"{drn.count} states, as @nr_states says", found=str(len(drn.labels)))
     if not drn.labels:
         raise FileError(str(path), expected="a @model with at least one state", found="none")
-    for (_, target, _), line_number in zip(drn.rows, drn.places, strict=True):
+    for (_, target, _), line_number in zip(drn.rows, drn.line_numbers, strict=True):
         if int(target) >= len(drn.labels):
             raise FileError(f"{path}: line {line_number}", expected=f"a state below {len(drn.labels)}", found=target)
     own = StateLabels.of(drn.labels)
@@ -131,7 +131,7 @@ def read_drn(
     own.add(label_states or {}, where=str(path))
     if not (declared and declared[1].observable):
         own.require_seen(path)
-    with placed(lambda where: row_place(where, lambda row: f"{path}: line {drn.places[row]}", file=path)):
+    with placed(lambda where: row_location(where, lambda row: f"{path}: line {drn.line_numbers[row]}", file=path)):
         return explicit_chain(
             len(drn.labels),
             drn.rows,
@@ -201,7 +201,7 @@ def _model_line(drn: _Drn, text: str, number: int, where: str) -> None:
             raise FileError(where, expected="one action in each state of a Markov chain", found="another")
     elif (move := _MOVE.fullmatch(text)) and drn.actions:
         drn.rows.append((str(len(drn.labels) - 1), move[1], move[2]))
-        drn.places.append(number)
+        drn.line_numbers.append(number)
     else:
         raise FileError(where, expected="a state, an action, or a move such as 1 : 0.5", found=repr(text[:40]))
 

@@ -30,12 +30,12 @@ def placed(location: Callable[[str], str]) -> Iterator[None]:
         raise
 
 
-def row_place(where: str, rows: Callable[[int], str], *, file: Path) -> str:
+def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
     """The place in a file of rows: that of the transition that was wrong, by its number, or the file as a whole.
 
-    >>> row_place("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
+    >>> row_location("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
     't.csv: line 3'
-    >>> row_place("initial", [].__getitem__, file=Path("t.csv"))
+    >>> row_location("initial", [].__getitem__, file=Path("t.csv"))
     't.csv: initial'
     """
     row = _ROW.match(where)

@@ -27,7 +27,7 @@ from pathlib import Path
 from sys import intern
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.reading import read_lines
 from symveil.models.names import shown
 from symveil.models.probabilities import read_probability
@@ -177,7 +177,7 @@ class StateBlocks:
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
         controllable = self.events.disabled()
-        with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
+        with placed(lambda where: row_location(where, lambda row: self.where(self.moves[row].line), file=self.file)):
             if not chances:
                 return LogicalSystem.from_transitions(
                     ((move.source, move.event, move.target) for move in self.moves),

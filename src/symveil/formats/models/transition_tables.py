@@ -23,7 +23,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.maps.coordinates import NAMES
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
@@ -69,7 +69,7 @@ def read_transition_table(
     if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: row_place(where, table.row_names.__getitem__, file=file)):
+    with placed(lambda where: row_location(where, table.row_names.__getitem__, file=file)):
         if "symbol" in table.columns:
             if initial is None:
                 messages.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")

@@ -35,7 +35,7 @@ from umbi.umb.index import UmbIndex
 from symveil.errors import FileError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 from symveil.formats.models.explicit_states import Valuations, declarations_beside
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
 from symveil.formats.reading import read_bytes
 from symveil.models.labelled_chain import LabelledChain
@@ -85,7 +85,7 @@ def read_umb(
     own.add(label_states or {}, where=str(path))
     if not (declared and declared[1].observable):
         own.require_seen(path)
-    with placed(lambda where: row_place(where, lambda row: f"{path}: a branch of state {rows[row][0]}", file=path)):
+    with placed(lambda where: row_location(where, lambda row: f"{path}: a branch of state {rows[row][0]}", file=path)):
         return explicit_chain(
             count, rows, own, own.shown(), valuations=valuations, declared=declared, notes=notes
         )  # fmt: skip

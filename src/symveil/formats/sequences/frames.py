@@ -168,7 +168,7 @@ def _fresh(column: Any, dtype: Any, *, passes: bool) -> Any:
     return dtype
 
 
-_PLACE = Path("table")
+_TABLE_PATH = Path("table")
 """What messages call it."""
 ATTRS = "symveil"
 """Under which key `.attrs` of a private table of pandas has its promise."""
@@ -310,7 +310,7 @@ class FrameRows(RowSource):
     unit = "row"
 
     def __init__(self, table: pa.Table) -> None:
-        super().__init__(_PLACE)
+        super().__init__(_TABLE_PATH)
         self._table = table
 
     @property
@@ -353,7 +353,7 @@ def _table(frame: Any) -> pa.Table:
     if library == "pandas":
         for name in frame.columns:
             if not isinstance(name, str):
-                raise FileError(str(_PLACE), expected="columns with names", found=f"a column {name!r}")
+                raise FileError(str(_TABLE_PATH), expected="columns with names", found=f"a column {name!r}")
     try:
         if library == "pandas":
             table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -368,7 +368,9 @@ def _table(frame: Any) -> pa.Table:
 
 def _refuse() -> NoReturn:
     raise FileError(
-        str(_PLACE), expected="columns of one type each, with text or lists as sequences", found="a column of several"
+        str(_TABLE_PATH),
+        expected="columns of one type each, with text or lists as sequences",
+        found="a column of several",
     ) from None
 
 

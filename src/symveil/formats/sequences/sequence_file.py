@@ -198,8 +198,8 @@ class RecordSteps:
         named(self._progress, self._what, records=records)(self._read, _WHOLE)
 
 
-def heard_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
-    """The records of a file, some at a time; whoever listens (`numbers.progress.heard_by`) is told how far it is.
+def reported_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
+    """The records of a file, some at a time; whoever listens (`numbers.progress.reporting_to`) is told how far it is.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_json import JsonRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
 
@@ -409,7 +409,7 @@ def read_sequences(
 
 
 def _tuples(file: SequenceFile) -> Generator[tuple[str, ...]]:
-    for batch in heard_records(file, "reading"):
+    for batch in reported_records(file, "reading"):
         lists = batch.column(SYMBOLS)
         symbols = _texts(lists.flatten(), file.file)
         start = 0

@@ -142,7 +142,7 @@ class Emitter:
         self.lines.append(f"br i1 {condition}, label %{yes}, label %{no}")
 
     @contextmanager
-    def aside(self, lines: list[str]) -> Iterator[None]:
+    def deferred(self, lines: list[str]) -> Iterator[None]:
         """Lines that are put in later. They may not make arrays: nobody would know whether they did."""
         before, made = self.lines, len(self.fresh)
         self.lines = lines

@@ -170,7 +170,7 @@ class Statements(Expressions):
 
     def _text(self, name: str, seen: str) -> tuple[str, Type]:
         emit = self.emit = Emitter()
-        self.places, self.loops, self.sure = {}, [], set()
+        self.pointers, self.loops, self.sure = {}, [], set()
         self.flags = {own: emit.room("i1", "false") for own in sorted(self.doubtful)}
         emit.entry += ["%status = alloca i32", "store i32 0, ptr %status"]
         header, words = ["ptr noalias %out"], list[str]()
@@ -189,8 +189,8 @@ class Statements(Expressions):
         emit.jump("exit")
         emit.begin("exit")
         for own, kind in self.types.items():
-            if isinstance(kind, ArrayType) and own in self.places:
-                emit.line(f"call void @symveil_release(ptr {emit.new(f'load ptr, ptr {self.places[own][1]}')})")
+            if isinstance(kind, ArrayType) and own in self.pointers:
+                emit.line(f"call void @symveil_release(ptr {emit.new(f'load ptr, ptr {self.pointers[own][1]}')})")
         emit.line(f"ret i32 {emit.new('load i32, ptr %status')}")
         lines = ["entry:", *emit.entry, "br label %body", *emit.lines]
         return f"define {seen}fastcc i32 @{name}({', '.join(header)}) {{\n" + "\n".join(lines) + "\n}", returns
@@ -211,12 +211,12 @@ class Statements(Expressions):
             self.types[name] = kind
             raise AgainError
         self.types[name] = kind
-        pointers = self.places.get(name)
+        pointers = self.pointers.get(name)
         if isinstance(value, Number):
             if value.is_narrow:
                 raise NotTranslated("a name for a float of 32 bits")
             if pointers is None:
-                pointers = self.places[name] = [emit.room(REGISTER[str(kind)])]
+                pointers = self.pointers[name] = [emit.room(REGISTER[str(kind)])]
             number = emit.convert(value, str(kind))
             emit.line(f"store {REGISTER[str(kind)]} {number.text}, ptr {pointers[0]}")
             return
@@ -225,7 +225,7 @@ class Statements(Expressions):
         words = words_of(kind)
         if pointers is None:
             pointers = [emit.room(words[0]), emit.room("ptr", "null"), *(emit.room(word) for word in words[2:])]
-            self.places[name] = pointers
+            self.pointers[name] = pointers
         if value.owner in emit.fresh:
             emit.fresh.remove(value.owner)
         else:
@@ -250,7 +250,7 @@ class Statements(Expressions):
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, ast.Subscript):
-            element = self.place(target)
+            element = self.element(target)
             if element.type.dimensions:
                 arrays.fill(self.emit, element, value)
             else:
@@ -317,7 +317,7 @@ class Statements(Expressions):
             return
         if not isinstance(target, ast.Subscript):
             raise NotTranslated("an assignment to " + ast.unparse(target))
-        element = self.place(target)
+        element = self.element(target)
         if element.type.dimensions:
             raise NotTranslated("an operation on whole arrays")
         before = arrays.load(self.emit, element)

@@ -198,7 +198,7 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     listed = result.largest(MOST_ROWS).table
     return Answer(
         title=f"symveil: {result.statistic} of the true sequences",
-        sections=(_picture(result, values["places"]), _rows(result), _said(result)),
+        sections=(_picture(result, values["places"]), _rows(result), _assumptions(result)),
         document=result.document(MOST_ROWS),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),
@@ -247,7 +247,7 @@ def _rows(estimate: Estimate) -> Section:
     )
 
 
-def _said(estimate: Estimate) -> Section:
+def _assumptions(estimate: Estimate) -> Section:
     about = "these sequences" if estimate.target == "file" else "as many sequences of their population"
     lead = (
         f"<p>About {about}, by {html.escape(estimate.method)}. <b>low</b> and <b>high</b> cover each number with "

@@ -79,20 +79,20 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-_kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
+_cached: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 """The last curves: another place to look at does not change them."""
 
 
 def _curves(subject: Subject, adjacency: Adjacency, progress: Progress) -> tuple[ErrorCurve, ...]:
     word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
-    if key not in _kept:
+    if key not in _cached:
         computing = named(progress, "Computing the curves")
         computing(0, None)
         curves = error_curves(subject.language, word=word, adjacency=adjacency, progress=computing)
-        _kept.clear()
-        _kept[key] = curves
-    return _kept[key]
+        _cached.clear()
+        _cached[key] = curves
+    return _cached[key]
 
 
 def nearest_step(text: str) -> int:

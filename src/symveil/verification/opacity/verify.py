@@ -22,7 +22,7 @@ from symveil.verification.opacity.notions import Question, read_question
 from symveil.verification.opacity.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
-Place = tuple[str, ...]
+PartStates = tuple[str, ...]
 """A state of each part."""
 
 _MOST_STATES = 2_000_000
@@ -54,8 +54,8 @@ class ComposedObserved:
         self.events = tuple(event for event in owners if event in seen)
         self._silent_events = tuple(event for event in owners if event not in seen)
         self._owners = owners
-        self._number: dict[Place, int] = {}
-        self._places: list[Place] = []
+        self._number: dict[PartStates, int] = {}
+        self._part_states: list[PartStates] = []
         self.secret: StateSet = 0
         self._memo: dict[tuple[str, int], StateSet] = {}
         self.initial = set_of(
@@ -71,11 +71,11 @@ class ComposedObserved:
     @property
     def size(self) -> int:
         """How many states of the whole were met."""
-        return len(self._places)
+        return len(self._part_states)
 
     def names(self, states: StateSet) -> tuple[str, ...]:
         """The names of states: those of the parts' states, with a bar between them."""
-        return tuple("|".join(self._places[state]) for state in members(states))
+        return tuple("|".join(self._part_states[state]) for state in members(states))
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
@@ -94,22 +94,22 @@ class ComposedObserved:
 
     # --- the states of the whole, one after the other ------------------------------------------
 
-    def _numbered(self, states_of_parts: Place) -> int:
+    def _numbered(self, states_of_parts: PartStates) -> int:
         number = self._number.get(states_of_parts)
         if number is None:
-            if len(self._places) >= _MOST_STATES:
+            if len(self._part_states) >= _MOST_STATES:
                 raise TooLargeError(
                     f"opacity: expected at most {_MOST_STATES} states of all parts together, found more; try fewer"
                 )
-            number = self._number[states_of_parts] = len(self._places)
-            self._places.append(states_of_parts)
+            number = self._number[states_of_parts] = len(self._part_states)
+            self._part_states.append(states_of_parts)
             if any(state in secret for state, secret in zip(states_of_parts, self._secret_states, strict=True)):
                 self.secret |= 1 << number
         return number
 
     def _by(self, event: str, state: int) -> list[int]:
         """Where one event leads."""
-        states_of_parts, owners = self._places[state], self._owners[event]
+        states_of_parts, owners = self._part_states[state], self._owners[event]
         choices = [self._moves[part].get((states_of_parts[part], event), ()) for part in owners]
         results = []
         for targets in product(*choices):
