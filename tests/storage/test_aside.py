@@ -90,7 +90,7 @@ def test_a_planted_link_is_not_followed(tmp_path, leads_to):
     elif leads_to == "a folder":
         victim.mkdir()
     temporary_path(out, "r1").symlink_to(victim)
-    with pytest.raises(FileError, match=r"r1.temporary: expected a name that is free.*found a symbolic link; remove"):
+    with pytest.raises(FileError, match=r"r1.aside: expected a name that is free.*found a symbolic link; remove"):
         TemporaryOutput(out, "r1")
     assert not out.exists() and temporary_path(out, "r1").is_symlink()
     assert victim.exists() == (leads_to != "nothing")
@@ -138,7 +138,7 @@ def test_small_files_are_not_written_through_a_planted_link(tmp_path, monkeypatc
     victim = tmp_path / "victim"
     victim.write_text("mine")
     monkeypatch.setattr(atomic, "_number", itertools.count())
-    planted = tmp_path / f".out.svg.{os.getpid()}-0.temporary"
+    planted = tmp_path / f".out.svg.{os.getpid()}-0.aside"
     planted.symlink_to(victim)
     atomic.write_files({tmp_path / "out.svg": b"<svg/>"})
     assert (victim.read_text(), (tmp_path / "out.svg").read_bytes(), planted.is_symlink()) == ("mine", b"<svg/>", True)
@@ -254,22 +254,22 @@ def test_only_what_a_dead_run_of_this_account_left_is_removed(tmp_path):
         pass
     dead, own, alive = process.pid, os.getpid(), os.getppid()
     out = tmp_path / "out"
-    removed = [f".out.{dead}-0.temporary", f".out.{own}-77.temporary", f".out.{9 * 10**9}-1.temporary"]
-    stays = [f".out.{alive}-0.temporary", f".out.{dead}-0.temporary.txt", f".output.{dead}-0.temporary", f".out.r-{dead}.aside"]
+    removed = [f".out.{dead}-0.aside", f".out.{own}-77.aside", f".out.{9 * 10**9}-1.aside"]
+    stays = [f".out.{alive}-0.aside", f".out.{dead}-0.aside.txt", f".output.{dead}-0.aside", f".out.r-{dead}.aside"]
     for name in (*removed, *stays):
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "precious").write_bytes(b"kept")
-    os.link(tmp_path / "precious", tmp_path / f".out.{dead}-1.temporary")
-    (tmp_path / f".out.{dead}-2.temporary").symlink_to(tmp_path / "precious")
-    os.mkfifo(tmp_path / f".out.{dead}-3.temporary")
-    (tmp_path / f".out.{dead}-4.temporary").mkdir()
+    os.link(tmp_path / "precious", tmp_path / f".out.{dead}-1.aside")
+    (tmp_path / f".out.{dead}-2.aside").symlink_to(tmp_path / "precious")
+    os.mkfifo(tmp_path / f".out.{dead}-3.aside")
+    (tmp_path / f".out.{dead}-4.aside").mkdir()
     import fcntl
 
-    with (tmp_path / f".out.{own}-78.temporary").open("wb") as another_thread:
+    with (tmp_path / f".out.{own}-78.aside").open("wb") as another_thread:
         fcntl.flock(another_thread, fcntl.LOCK_EX)
         write_files({out: b"done"})
     assert {path.name for path in tmp_path.iterdir()} == {
-        "out", "precious", *stays, *(f".out.{dead}-{number}.aside" for number in (1, 2, 3, 4)), f".out.{own}-78.temporary"
+        "out", "precious", *stays, *(f".out.{dead}-{number}.aside" for number in (1, 2, 3, 4)), f".out.{own}-78.aside"
     }  # fmt: skip
     assert (tmp_path / "precious").read_bytes() == b"kept"
 

@@ -193,7 +193,7 @@ def calibrated_rate(
     of_many_lengths
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
-        Is told how far the search is.
+        Called with the progress of the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.swap_costs import swap

@@ -45,7 +45,7 @@ def question_digest(language: str, *, epsilon: Fraction, adjacency: int, with_pr
 
 
 def load(key: str) -> Entry | None:
-    """What is kept under a key, as somebody wrote it: to be proved before it is used. None where there is nothing."""
+    """The document in the cache under a key, which any process may have written: it is proved before it is used."""
     path = cache_folder()
     if path is None:
         return None

@@ -109,7 +109,7 @@ def met_loss(
         If given, the search ends at the first block that alone is above it: the classic bound, with `reached` as what
         the block is worth, and its words.
     report
-        Is told which share of the work is done, and may raise an exception.
+        Called with the share of the work that is done, and may raise an exception.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -162,7 +162,7 @@ def _compared(
 
 
 def _silent(_: float) -> None:
-    """Where nobody wants to know."""
+    """A progress callback that does nothing."""
 
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
@@ -186,7 +186,7 @@ def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | No
     epsilon
         The budget.
     progress
-        Is told how much is done and of how much; may raise an exception to end the search.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

@@ -51,7 +51,7 @@ class Layer:
     child_begin: Integers
     child_end: Integers
     pairs: Integers
-    place: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+    index: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
             ratios = [
                 pool.submit(
                     next_ratios, *edges, decay, slack, layer.alive, following.alive, layer.symbols,
-                    layer.child_begin, layer.child_end, part, following.place, low, high, ratio, farthest,
+                    layer.child_begin, layer.child_end, part, following.index, low, high, ratio, farthest,
                 )
                 for part in parts
             ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The cells of a private table: a public list, known before any data is read.
 
-What persons add to a table: whole numbers on a public grid, so that nobody adds more than a bound.
+What persons add to a table: whole numbers on a public grid, so that no person adds more than a bound.
 
 A person with k counted things in all of their words adds ⌊M·min(1, L/k)⌋ to the cell of each, M = 2³². Together that
 is at most L·M, so the tables of two files that differ by one person differ by at most L·M in L1.

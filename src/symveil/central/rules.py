@@ -152,7 +152,7 @@ def product(support: Support, parameters: Parameters, machine: Machine) -> tuple
 
 
 def no_word() -> ModelError:
-    """What is said where no word is left."""
+    """The error where no word is left."""
     return ModelError("constraint", expected="a word of the public lengths that the constraint allows", found="none")
 
 

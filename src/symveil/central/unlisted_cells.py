@@ -1,8 +1,8 @@
-"""Private counts over cells that nobody has listed: an alphabet that is not public, for a promise with a δ.
+"""Private counts over cells that are not listed in advance: an alphabet that is not public, for a promise with a δ.
 
 A cell that occurs in one person's records only would tell of them by being a row. So a row is shown only where its
 noisy sum reaches a threshold (`noise.Query.threshold`), and a person counts in at most L different cells. Cells that
-nobody has are never shown, and nothing is drawn for them: the noise of a cell is that of its name.
+no person has are never shown, and nothing is drawn for them: the noise of a cell is that of its name.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output, as wide as its content where nobody is looking; without columns, just its rows."""
+    """A table on standard output, as wide as its content where output is not a terminal; without columns, just its
+    rows.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -260,7 +262,7 @@ def _write_example(example: str | None, formatter: click.HelpFormatter) -> None:
 
 
 def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command; nobody should have to guess how it is used."""
+    """Make a function a command whose help shows its usage and an example."""
     return click.command(name, cls=Command, epilog=f"Example: {example}", context_settings=_HELP)
 
 

@@ -1,6 +1,6 @@
-"""One line of progress for a whole command: a bar on a terminal, a line a minute where nobody is looking.
+"""One line of progress for a whole command: a bar on a terminal, a line a minute elsewhere.
 
-An interrupt that nobody may swallow: Ctrl-C, a request to end (SIGTERM), or a terminal that was closed (SIGHUP).
+An interrupt that no code may swallow: Ctrl-C, a request to end (SIGTERM), or a terminal that was closed (SIGHUP).
 
 Python raises `KeyboardInterrupt` wherever the program happens to be. Inside a callback whose exceptions cannot be
 passed on (a weak reference that dies, `__del__`) it is printed and forgotten; inside the import of some compiled
@@ -220,7 +220,7 @@ _lines: list[_Line] = []
 def progress_bar(label: str, *, passes: tuple[str, ...] = ()) -> Iterator[Progress]:
     """One line for all progress of a command, on standard error; yields what tells it.
 
-    On a terminal it is drawn from the first report on, and erased at the end. Where nobody is looking there is a line a
+    On a terminal it is drawn from the first report on, and erased at the end. Elsewhere there is a line a
     minute. A bar inside another is the same line under another name, so that the time is that of the whole command.
     Searches behind a mechanism (certificates) tell it too, also those of threads that draw.
 

@@ -162,7 +162,7 @@ class EditGame:
     def informed(self) -> Solved | None:
         """What wins although the observer knows the filter, by showing only what would be shown as it is.
 
-        Every y that may be shown must itself win when it is the truth and is left as it is: then whoever sees it must
+        Every y that may be shown must itself win when it is the truth and is left as it is: then its observer must
         think that nothing was changed. The greatest set of such y, together with its game. None where the start is not
         among them.
         """

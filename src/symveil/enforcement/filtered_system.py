@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 
 
 def filtered_system(system: PartiallyObserved, function: EditFunction) -> PartiallyObserved:
-    """The system as it looks from behind the filter to somebody who knows it.
+    """The system as an observer sees it who is behind the filter and knows it.
 
     A state is a state of the system and one of the filter, and what is still to be shown. When an observable event
     happens, its answer is shown event by event; from the first one on the run is where the event has led to. Where
@@ -96,7 +96,7 @@ def _spelled(position: _Node) -> str:
 
 
 def _moves_of(system: PartiallyObserved) -> dict[str, list[tuple[str, str, Fraction]]]:
-    """The moves of each state; those of a logical system with the probability 1, which nobody looks at."""
+    """The moves of each state; those of a logical system with the probability 1, which has no meaning there."""
     out: dict[str, list[tuple[str, str, Fraction]]] = {state: [] for state in system.states}
     if isinstance(system, StochasticSystem):
         for source, event, target, probability in system.transitions:

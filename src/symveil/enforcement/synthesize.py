@@ -34,8 +34,8 @@ class Synthesis:
     `possible`: True, there is a function and it was checked; False, there is none, and `refutation` proves it:
     whatever a function does, it fails for one of these observations; None, a function was found, but one that
     withstands an informed observer was asked for and this one does not. Of a supervisor the refutation is one
-    observation, which no disabling of observable events can prevent: supervisors that disable events that nobody sees
-    are not looked for.
+    observation, which no disabling of observable events can prevent: supervisors that disable unobservable events
+    are not searched.
 
     `verdict` is about an observer who knows the system only, and takes what is shown for the truth;
     `informed_verdict` about one who knows the function as well. For a stochastic system the probability that a run
@@ -185,12 +185,12 @@ def synthesize_opacity(
         With the policy supervisor, which needs them: the events that can be disabled, all of them observable; by
         default those that the system itself calls controllable and an observer sees.
     insert_cost, erase_cost
-        What it costs to show an event that did not happen, or to leave one out; 1 where nothing is said. With either
+        What it costs to show an event that did not happen, or to leave one out; 1 by default. With either
         of them the function is the cheapest in the worst case: in total where that has a bound, otherwise per event.
     most_states
         Give up beyond so many states of an estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored, and None: nobody knows how many there are.
+        Called now and then with the number of states explored, and None, because their number is unknown.
 
     >>> import symveil as sv
     >>> system = sv.LogicalSystem.from_transitions(

@@ -197,7 +197,7 @@ class ChainTables:
         )
 
     def _as_reported(self, table: Floats) -> Floats:
-        """The table as it is told: transitions are shares of their row."""
+        """The table as it is reported: transitions are shares of their row."""
         if self._statistic.kind != "transitions":
             return table
         rows = table.sum(axis=1, keepdims=True)

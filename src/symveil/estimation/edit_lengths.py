@@ -3,7 +3,7 @@
 The released length ℓ of a word of n symbols has E[x^ℓ] = G(x)·s(x)^n, s(x) = G(x)·(δ + (1−δ)x). Written as a function
 of s, the coefficient of s^k in x(s)^ℓ/G(x(s)) is therefore a function of ℓ whose expectation is [n = k]: exactly
 unbiased, since x(s) is the inverse of s around x₀, where s is 0. Its variance grows with k, so only the first lengths
-are told.
+are estimated.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class EditNoise:
 
     @property
     def usable(self) -> bool:
-        """Whether symbols can be told: not too many are deleted, and enough of them is kept."""
+        """Whether symbols can be estimated: not too many are deleted, and enough stay unchanged."""
         return self.deletion < 0.5 and self.unchanged >= SMALLEST_UNCHANGED
 
     @property

@@ -175,7 +175,7 @@ def group_count(units: int, cells: int) -> int:
 
 
 def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
-    """What is said where there are too few groups for a variance."""
+    """The error where there are too few groups for a variance."""
     if units < FEWEST:
         return InputError(
             f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "

@@ -4,7 +4,7 @@ Symbols are blocks of streets with a direction: `High Street 2` is one-way, the 
 `Station Road 3 east` and `Station Road 3 west`. At a crossing one goes on along every block that leaves it, never back.
 `millford_trips` has the people.
 
-The people of Millford and a week of their trips, from a fixed public seed: nobody made them.
+The people of Millford and a week of their trips, from a fixed public seed: no real person made them.
 
 People live somewhere and go to work, to school or to the shops, and home again. Each has ways of their own, which are
 shortest or nearly so; now and then they take another. Trips have 3 to 8 blocks, and no block twice.
@@ -282,7 +282,7 @@ class _Survey:
         return self._below(100) < hundredths
 
     def way(self, origin: Place, goal: Place) -> Way:
-        """The shortest way to somebody who finds some blocks longer than they are, and turns bothersome."""
+        """The shortest way for a walker to whom some blocks seem longer than they are, and turns costly."""
         more = self._bits.lanes(len(blocks())) % _SLOWER  # all at once; nothing hangs on a modulus that is not exact
         return self._shortest(origin, goal, more.tolist())
 

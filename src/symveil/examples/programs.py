@@ -137,8 +137,8 @@ def sparse_vector(
         threshold = yield draw(geometric(half, reach), name="threshold")
         yield hide(ask, answers, threshold, 0)
 
-    def ask(answers: tuple[int, ...], threshold: int, found: int) -> Generator[Any, Any, None]:
-        if not answers or (stops and found == cutoff):
+    def ask(answers: tuple[int, ...], threshold: int, count_above: int) -> Generator[Any, Any, None]:
+        if not answers or (stops and count_above == cutoff):
             return
         gap = threshold - answers[0]
         if shows_values:
@@ -149,7 +149,7 @@ def sparse_vector(
             chance = above(gap) if noisy_queries else Fraction(int(gap <= 0))
             is_above = yield draw({1: chance, 0: 1 - chance}, name="above")
             yield emit("above" if is_above else "below")
-        yield hide(ask, answers[1:], threshold, found + is_above)
+        yield hide(ask, answers[1:], threshold, count_above + is_above)
 
     return svt
 

@@ -107,7 +107,7 @@ def open_bytes(
     """The bytes of a regular file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
 
     `most_times` its size is what a gzipped file may unpack to, where nothing else bounds it; `opened` is
-    told the file itself, whose position says how far reading has come.
+    called with the file itself, whose position says how far reading has come.
     """
     expected = f"a readable {what}"
     try:
@@ -209,7 +209,7 @@ def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before:
     """The lines of an open file; `before` of them have been read already.
 
     Text is decoded in large pieces: bytes that are no UTF-8 are kept until it is their line's turn, so that what is
-    wrong with an earlier line is told first, wherever pieces end.
+    wrong with an earlier line is reported first, wherever pieces end.
     """
     with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
         number = before

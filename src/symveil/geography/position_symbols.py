@@ -38,7 +38,7 @@ class PositionSymbols(ABC):
     @property
     @abstractmethod
     def alphabet(self) -> tuple[str, ...]:
-        """All symbols that there are: public, whoever went where."""
+        """All symbols that there are: public, and independent of who went where."""
 
     @abstractmethod
     def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:

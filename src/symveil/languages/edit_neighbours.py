@@ -11,7 +11,7 @@ After j symbols have been read, all that matters for distances up to k is a *pro
 way to have matched the word's first j+δ symbols, for δ = −k … k, capped at k+1. (Farther from the
 diagonal the length alone costs more than k.) It is the band of row j of the textbook's table. The
 next profile depends on the last one and on one number, the *pattern* of the symbol read: bit δ+k
-says whether it equals the word's symbol j+δ+1. Neither mentions the word, so steps are worked out
+says whether it equals the word's symbol j+δ+1. Neither mentions the word, so steps are computed
 once per process and k, however many words are looked at; an NFA has several runs for a word, a
 profile is reached by exactly one.
 

@@ -4,7 +4,7 @@ Words are taken sixteen at a time: the backward pass then adds short vectors, on
 which the processor does in a few instructions. With one phase and few symbols near the word's (with the Hamming
 distance: its own) all are summed as if they were far ones, and the excess of the near ones is added lane by lane
 afterwards: V(i,·) = κ_far·(A V(i+1,·)) + Σ (κ − κ_far)·(the edges that read them). With several phases a difference of
-two weights would cancel, and where many symbols are near, it is no gain: then it is worked out for every *arrival*, a
+two weights would cancel, and where many symbols are near, it is no gain: then it is computed for every *arrival*, a
 state with the symbol that leads there, what it is worth to each lane, and that is summed over edges.
 """
 

@@ -96,7 +96,7 @@ def grant(
 
 
 def _keep_what_was_spent(connection: sa.Connection, delta: Fraction, book: Book) -> None:
-    """Refuse a δ below what releases that have one have cost somebody."""
+    """Refuse a δ below what releases that have one have cost any person."""
     most = max(spent_deltas(connection, book).values(), default=Fraction(0))
     if delta < most:
         raise LedgerError(
@@ -197,7 +197,7 @@ def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
 
 
 def account(database: Database, name: str) -> Account:
-    """One person's budget. Somebody the ledger has not met has what everybody has."""
+    """One person's budget. A person who is not in the ledger yet has the budget of everyone."""
     with database.reading() as connection:
         rows = persons_named(connection, name)
         numbers = [int(row.number) for row in rows]

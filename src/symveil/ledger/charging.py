@@ -75,7 +75,7 @@ def check_unit(database: Database, unit: Unit) -> None:
 
 
 def check_delta(database: Database, loss: str, unit: Unit) -> None:
-    """Refuse now what nobody's budget could pay for: a δ above that of this ledger's budgets."""
+    """Refuse now what no budget could pay for: a δ above that of this ledger's budgets."""
     with database.reading() as connection:
         _check_delta(database, connection, loss, unit)
 
@@ -165,7 +165,7 @@ class Charging:
         self._commit()
 
     def charge(self, request: Request) -> tuple[LedgerRelease, list[str]]:
-        """Charge everybody, or nobody: the release, and the persons who are left out for lack of budget.
+        """Charge every person, or none: the release, and the persons who are left out for lack of budget.
 
         A release that is pending under this id is not charged again.
         """
@@ -242,7 +242,7 @@ class Charging:
                 return
 
     def _largest_whole(self) -> int | None:
-        """None where no bound is known for somebody."""
+        """None where no bound is known for some person."""
         row = self._connection.exec_driver_sql(f"SELECT COUNT(*) - COUNT(whole), MAX(whole) FROM {_DUE}").one()  # noqa: S608
         return None if row[0] or row[1] is None else int(row[1])
 

@@ -8,7 +8,7 @@ claim throughout:
 * every loss is rounded up to a multiple of one step, as a mechanism with the larger ε: what is
   composed is at least as informative as what happened. Where all ε are multiples of a common step,
   as decimals are, nothing is rounded;
-* the distribution of the sum is worked out from positive numbers only or, where it has many points, as
+* the distribution of the sum is computed from positive numbers only or, where it has many points, as
   the inverse Fourier transform of a product of powers, each of which is known in closed form; a bound on
   the error of all floats involved is taken off δ;
 * losses above `_LARGEST_COMPOSED` are added instead: there e^ε over- and underflows, and composing gains

@@ -61,15 +61,15 @@ def persons_named(connection: sa.Connection, name: str) -> list[Any]:
 
 
 def has_old_spellings(connection: sa.Connection) -> bool:
-    """Whether somebody is known by a name that is spelled in another way now."""
+    """Whether a person is known by a name that is spelled in another way now."""
     return any(True for _ in _old_spellings(connection))
 
 
 def respell(connection: sa.Connection) -> None:
     """Give every person the one spelling of their name; put the accounts of a person together who had several.
 
-    Grants and charges are added. What everybody was granted counts once, where each spelling had it before: nobody can
-    lose more than before.
+    Grants and charges are added. What everybody was granted counts once, where each spelling had it before: no person
+    can lose more than before.
     """
     results: dict[str, list[int]] = defaultdict(list)
     for number, name in _old_spellings(connection):
@@ -186,7 +186,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that nobody else's comes between."""
+        """One transaction that no other one interrupts."""
         with self.connection() as connection, self.begin_writing(connection):
             yield connection
 

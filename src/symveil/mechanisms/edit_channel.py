@@ -124,7 +124,7 @@ class EditChannel(Mechanism):
 
     @classmethod
     def refusal_of_models(cls) -> ParameterError:
-        """What is said to those who ask for the edit channel on a model."""
+        """The error where a model is given to the edit channel."""
         return ParameterError(
             "mechanism",
             expected="truncated-levenshtein on a model: the edit channel releases words that the model cannot produce",

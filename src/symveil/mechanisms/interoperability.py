@@ -1,10 +1,10 @@
 """A mechanism as other libraries expect one: a measurement of OpenDP, a loss distribution of dp-accounting.
 
-Neither library is needed to use symveil; each is imported when it is asked for. What they are told is never less than
+Neither library is needed to use symveil; each is imported when it is asked for. What they are given is never less than
 what a mechanism loses: losses and chances are rounded upwards, and where the law is not known beyond its ε they get the
 worst that this ε allows.
 
-The law of a mechanism for words given as codes: checked first, so that no number is told about what is no word.
+The law of a mechanism for words given as codes: checked first, so that no number is returned for what is no word.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Interoperable:
         Parameters
         ----------
         value_discretization_interval
-            How fine losses are told apart; those that are composed need the same.
+            The width of a bin of losses; those that are composed need the same.
 
         >>> import symveil as sv
         >>> losses = sv.Exponential(sv.words("abcd", 14), epsilon="0.1").privacy_loss_distribution()

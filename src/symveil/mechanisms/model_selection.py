@@ -244,7 +244,7 @@ class _Comparison:
         return float((result.symbols if self._choice.costs is None else result.costs).mean())
 
     def chosen(self) -> Mechanism:
-        """The best, which is told why."""
+        """The best one, with the reason for the choice."""
         chosen = self._best
         assert chosen is not None  # noqa: S101 - there was a candidate
         best = chosen.mechanism

@@ -216,7 +216,7 @@ def look_alike(names: Iterable[str]) -> bool:
 
 
 def tell_alike() -> None:
-    """Warn the holder that two names may be one person's; which ones is not told."""
+    """Warn the holder that two names may be one person's; the warning does not say which ones."""
     tell_holder(
         "some names of persons differ only in upper and lower case, blanks at their ends or look-alike characters; "
         "each of them counts as a person with a budget of their own: if two are one person's, spell them alike"

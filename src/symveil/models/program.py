@@ -1,6 +1,6 @@
 """A mechanism as a Python program, unrolled into the labelled chain of what it shows.
 
-A program is a generator that yields `draw(law)` for a random value that nobody sees, `emit(value)` for what is shown,
+A program is a generator that yields `draw(law)` for a hidden random value, `emit(value)` for what is shown,
 and `hide(function, …)` to go on with another such program, of which only the arguments are kept. Plain functions do the
 same with a first parameter on which they call `draw`, `emit` and `hide`. Nothing of the source is read: the program is
 run again for every sequence of values that may be drawn. Everything in between (branches, loops, arithmetic) is Python.
@@ -41,7 +41,7 @@ class Run:
         self._step = step
 
     def draw(self, chances: Mapping[Any, Any] | Sequence[Any], *, name: str = "") -> Any:
-        """A random value that nobody sees."""
+        """A hidden random value."""
         return self._step(draw(chances, name=name))
 
     def emit(self, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Labels that nobody sees: the chain of what is seen, with silent states left out (docs/theory/silent-labels.md).
+"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/silent-labels.md).
 
 Runs are followed from one visible state to the next. From a silent state, the law of the first visible one solves a
 linear system, and states are eliminated one after the other in exact rationals. A run may also stay silent for ever:
@@ -32,7 +32,7 @@ class SeenChain:
 
 
 def without_silent(chain: LabelledChain, silent: Iterable[str], *, starts: Iterable[str] | None = None) -> SeenChain:
-    """What is seen of a chain by somebody who does not see some labels.
+    """The chain as an observer sees it who does not see some labels.
 
     Parameters
     ----------

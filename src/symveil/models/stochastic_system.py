@@ -71,7 +71,7 @@ class StochasticSystem(Drawable):
     secret
         The states that are not to be given away.
     controllable
-        The events that a supervisor can disable; None where nothing is said of them.
+        The events that a supervisor can disable; None where they are not given.
 
     >>> StochasticSystem.from_transitions(
     ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
@@ -177,7 +177,7 @@ class LogicalSystem(Drawable):
     secret
         The states that are not to be given away.
     controllable
-        The events that a supervisor can disable; None where nothing is said of them.
+        The events that a supervisor can disable; None where they are not given.
 
     >>> LogicalSystem.from_transitions(
     ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]

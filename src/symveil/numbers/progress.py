@@ -28,7 +28,7 @@ by name is told how many records of a file were read. It may raise an exception 
 
 
 def silent(done: int, total: int | None) -> None:
-    """Progress where nobody wants to know."""
+    """A progress callback that does nothing."""
 
 
 def named(progress: Progress | None, what: str, *, records: int | None = None) -> Progress:
@@ -50,7 +50,7 @@ def named(progress: Progress | None, what: str, *, records: int | None = None) -
 
 
 def part(progress: Progress | None, begin: int, end: int, *, of: int) -> Progress:
-    """Progress of one part of the work, from `begin` to `end` of all of it; that it begins is told at once.
+    """Progress of one part of the work, from `begin` to `end` of all of it; its beginning is reported at once.
 
     >>> part(lambda done, total: print(done, total), 40, 60, of=100)(1, 2)
     40 100
@@ -83,7 +83,7 @@ def reporting_to(progress: Progress) -> Iterator[None]:
 
 
 def listener(what: str) -> Progress | None:
-    """Whoever listens to searches, told what is being done; None where nobody does."""
+    """The callback for searches, under the name of what is being done; None where there is no callback."""
     progress = _listener.get()
     return None if progress is None else named(progress, what)
 

@@ -21,7 +21,7 @@ from symveil.errors import FileError, ParameterError, SymveilError, WordError, o
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.records import ID, NUMBER, PERSON, PLACE, SYMBOLS, as_text
+from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text
 from symveil.formats.sequences.rows import SeenNames
 from symveil.formats.sequences.sequence_file import RecordSteps, SequenceFile
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
@@ -125,7 +125,7 @@ class LocalJob(Job[ReleasePlan]):
             release_key=key,
             sequence=SYMBOLS,
             identifier=ID if self.has_ids else None,
-            place=PLACE,
+            row_column=ROW_NUMBER,
             number=None if self.has_ids else NUMBER,
             released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
@@ -255,7 +255,7 @@ class _Ids:
 
     def add(self, batch: pa.RecordBatch) -> None:
         if self._file.has_ids:
-            self._seen.add(self._plan.names(batch), batch.column(PLACE).to_numpy())
+            self._seen.add(self._plan.names(batch), batch.column(ROW_NUMBER).to_numpy())
 
     def check(self) -> None:
         repeated = self._seen.first_repeated()
@@ -287,7 +287,7 @@ class _Counted:
         self._symbols += int(lengths.sum())
         self._lengths = np.union1d(self._lengths, lengths)
         if self._true_error:
-            stays = pc.is_in(source.column(PLACE), value_set=released.column(PLACE))
+            stays = pc.is_in(source.column(ROW_NUMBER), value_set=released.column(ROW_NUMBER))
             before, after = (_values(batch) for batch in (source.filter(stays), released))
             if len(before) != len(after):
                 raise ParameterError("true error", expected="a mechanism that keeps lengths", found="another")

@@ -91,14 +91,14 @@ def price(release: Release) -> Price:
 def whole_loss(release: Release, *, proved: bool = True) -> Callable[[int], float]:
     """What two words of a length lose at most, however many of their symbols differ; infinite where nothing is known.
 
-    Nothing is known with a public start, where words that begin differently are told apart; nor of policies.
+    Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
 
     Parameters
     ----------
     release
         What is released by what.
     proved
-        Whether the bound of each length is worked out, as for the manifest; else what the choice keeps for any length.
+        Whether the bound of each length is computed, as for the manifest; else what the choice keeps for any length.
     """
     mechanism, choice = release.mechanism, release.choice
 
@@ -286,7 +286,7 @@ def hidden_share(release: Release, lengths: NDArray[np.int64]) -> float | None:
     Parameters
     ----------
     release
-        What releases the file. A policy for opacity has secrets of its own: nothing is said of it.
+        What releases the file. A policy for opacity has secrets of its own: it is left out.
     lengths
         The lengths that occur.
     """

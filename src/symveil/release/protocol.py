@@ -46,7 +46,7 @@ _LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What was asked for, what carries it out, and what the mechanisms worked out."""
+    """The options of a release, what carries it out, and what the mechanisms computed."""
 
     options: dict[str, Any]
     """The public parameters as they were given: what makes two runs the same command."""
@@ -137,7 +137,7 @@ def worked_out(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Worke
 
 
 def decisions(mechanism: Mechanism) -> dict[str, str]:
-    """A mechanism's name and what it worked out, exactly."""
+    """A mechanism's name and what it computed, exactly."""
     decided = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
     return {"mechanism": mechanism.name, **decided}
 
@@ -195,7 +195,7 @@ class Protocol:
             database.close()
 
     def without_ledger(self) -> Finished:
-        """Nobody is charged; the key is made here and is gone when this returns."""
+        """No person is charged; the key is made here and is gone when this returns."""
         check_manifest_path(self.target)
         release_id = self.release_id or new_release_id()
         plan = self.job.plan(release_id, new_release_key())
@@ -221,7 +221,7 @@ class Protocol:
             self._refuse_twice(database, out)
         else:
             self._refuse_other(known, fingerprint)
-            if (done := self._in_place(database, known)) is not None:
+            if (done := self._published_before(database, known)) is not None:
                 return done
             self._refuse_other_words(known, self.settings)
         release_id = self.release_id if known is None else known.release_id
@@ -283,7 +283,7 @@ class Protocol:
             # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)
-            if (done := self._in_place(database, current)) is not None:
+            if (done := self._published_before(database, current)) is not None:
                 return done
             self._refuse_other_words(current, settings)
             if current.key is None:
@@ -304,7 +304,7 @@ class Protocol:
 
     def _refuse_other(self, known: LedgerRelease, fingerprint: bytes) -> None:
         """One id, one release. Once it is done the parameters can still be compared, and what is public of the
-        input (`_in_place`): its key, and with it all that was known of the secret words, is gone.
+        input (`_published_before`): its key, and with it all that was known of the secret words, is gone.
         """
         name, recorded = known.release_id, None if known.settings is None else Settings.read(known.settings)
         if known.state == "abandoned":
@@ -351,7 +351,7 @@ class Protocol:
                 f"{_listed(different)}; finish it as it was begun, or close it: {_abandoning(known.release_id)}"
             )
 
-    def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
+    def _published_before(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
         if known.digest is not None and known.digest == self.job.published_digest() and known.manifest is not None:
             if known.done and not self.job.agrees_with(json.loads(known.manifest).get("counts", {})):

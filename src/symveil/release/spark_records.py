@@ -165,7 +165,7 @@ class SparkRecords:
             raise FileError(self.source, expected="a place in the order for every event", found="none for some")
 
     def unnamed_record(self) -> FileError:
-        """What is said of a record that is nobody's."""
+        """The error for a record without a person."""
         events, cell = self.order is not None, F.col(quoted(str(self.owner)))
         if self.input.where(cell.isNotNull() & _named(self.input, str(self.owner)).isNull()).limit(1).collect():
             return no_name(self.source)

@@ -4,13 +4,13 @@ Imported only where Spark is asked for: it needs pyspark, and starting a JVM tak
 
 The Spark engine: the same core, batch by batch, wherever the rows are.
 
-Spark may run a task again, or a whole plan, whenever it likes. Because a record's bits are derived from
+Spark may run a task again, or a whole plan, at any time. Because a record's bits are derived from
 the release and the record's id, it gets the same words each time: one release, one charge. The plan
 travels to the executors with the release key in it; Spark may keep it in its block store and spill it
 there (`spark.local.dir`): see docs/spark.md.
 
 How Spark cuts its input into partitions and batches, joins and groups them depends on the sizes of secret words. None
-of that may show: what is written is dealt by ids (`laid_out`), and what is refused is told by ids (`check_frame`).
+of that may show: what is written is dealt by ids (`laid_out`), and what is refused is named by ids (`check_frame`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None
 def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> None:
     """Look at every row before anybody is charged; whatever the core would refuse is refused here.
 
-    Of several faults that of the smallest id is told, wherever its row is.
+    Of several faults that of the smallest id is reported, wherever its row is.
     """
     plain, own = _plainly_named(frame, plan)
     faults = plain.mapInArrow(partial(in_task, _faults, plan=own, separator=separator), "id string, fault string")
@@ -103,7 +103,7 @@ def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
 def in_task(
     function: Callable[..., Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch], **named: Any
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does. Its errors end in the logs of executors and of the driver: they are told without a value."""
+    """What a task does. Its errors end in the logs of executors and of the driver: they are written without a value."""
     with only_our_errors():
         yield from function(batches, **named)
 

@@ -46,7 +46,7 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
 
     With `owner_only` no other account can read them, from their creation on: they hold secrets.
     """
-    asides: dict[Path, Path] = {}
+    temporaries: dict[Path, Path] = {}
     path = Path()
     made: list[Path] = []
     with contextlib.ExitStack() as files:  # open, and so locked, until they are in their places
@@ -54,44 +54,44 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
             for path, content in contents.items():
                 made += _make_folder(path.parent)
                 _remove_left_behind(path)
-                file = files.enter_context(_new_beside(path, asides, owner_only=owner_only))
+                file = files.enter_context(_new_beside(path, temporaries, owner_only=owner_only))
                 file.write(content)
                 file.flush()
                 if path.is_dir():
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not _HAS_LOCKS:  # pragma: no cover - Windows does not rename open files
                 files.close()
-            for path, temporary in asides.items():
+            for path, temporary in temporaries.items():
                 temporary.replace(path)
         except OSError as error:
-            _discard(asides.values(), made)
+            _discard(temporaries.values(), made)
             raise _unwritable(path, error) from None
         except BaseException:
-            _discard(asides.values(), made)
+            _discard(temporaries.values(), made)
             raise
 
 
 def check_writable(path: Path) -> None:
     """Refuse now a file that could not be written later: nothing stays behind."""
-    asides: dict[Path, Path] = {}
+    temporaries: dict[Path, Path] = {}
     made: list[Path] = []
     try:
         made = _make_folder(path.parent)
-        _new_beside(path, asides).close()
+        _new_beside(path, temporaries).close()
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
-        _discard(asides.values(), made)
+        _discard(temporaries.values(), made)
 
 
-def _new_beside(path: Path, asides: dict[Path, Path], *, owner_only: bool = False) -> BinaryIO:
-    """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
+def _new_beside(path: Path, temporaries: dict[Path, Path], *, owner_only: bool = False) -> BinaryIO:
+    """A new file beside `path`, noted in `temporaries`; what has its name already, also a planted link, is left."""
     while True:
-        asides[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
+        temporaries[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
         with contextlib.suppress(FileExistsError):
-            number = os.open(asides[path], _NEW, 0o600 if owner_only else 0o666)
+            number = os.open(temporaries[path], _NEW, 0o600 if owner_only else 0o666)
             if _HAS_LOCKS:
                 with contextlib.suppress(OSError):  # where there are no locks nothing is taken for left behind
                     fcntl.flock(number, fcntl.LOCK_EX)
@@ -107,8 +107,8 @@ def _remove_left_behind(path: Path) -> None:
         beside = [(left, known.fullmatch(left.name)) for left in path.parent.iterdir()]
     except OSError:  # a folder that may be written to and not be read
         return
-    for left, found in beside:
-        if found is None or _runs_elsewhere(int(found[1])):
+    for left, match in beside:
+        if match is None or _runs_elsewhere(int(match[1])):
             continue
         with contextlib.suppress(OSError):
             number = os.open(left, os.O_RDWR | os.O_NONBLOCK | _NO_LINKS)
@@ -143,9 +143,9 @@ def _make_folder(folder: Path) -> list[Path]:
     return missing
 
 
-def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
+def _discard(temporaries: Iterable[Path], folders: list[Path]) -> None:
     """Leave nothing behind; what cannot be removed was not written, and the first error says more."""
-    for temporary in asides:
+    for temporary in temporaries:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
     for folder in reversed(folders):

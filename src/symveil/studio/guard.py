@@ -60,7 +60,7 @@ class Access:
 
     @property
     def cookie_header(self) -> str:
-        """The cookie as a browser is told to keep it: for this room, out of reach of scripts and of other sites."""
+        """The cookie as a browser is to store it: for this room, out of reach of scripts and of other sites."""
         return f"{self.cookie_name}={self.cookie}; Path={self.root}/; HttpOnly; SameSite=Strict"
 
     def opens(self, token: str) -> bool:

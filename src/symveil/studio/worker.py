@@ -39,7 +39,7 @@ class StoppedError(Exception):
 
 
 class BrokenError(Exception):
-    """The task failed in a way that nobody planned. Names the place, never a value: that might be a secret."""
+    """The task failed unexpectedly. Names the line of code, never a value: that might be a secret."""
 
 
 class TaskHandle:
@@ -94,7 +94,7 @@ class Worker:
             self._turn.release()
 
     async def _turn_of(self, handle: TaskHandle) -> None:
-        """Wait until nobody else is served; a job that is cancelled meanwhile waits no longer."""
+        """Wait until no other job is served; a job that is cancelled meanwhile waits no longer."""
         turn = handle.turn = asyncio.ensure_future(self._turn.acquire())
         try:
             await turn

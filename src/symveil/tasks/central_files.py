@@ -162,11 +162,11 @@ def spark_words(source: Path, columns: ColumnOptions, language: PublicOrObserved
 
 _LARGEST = 1 << 30
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
-_SYMBOLS = ("symbol", *(f"symbol_{place}" for place in range(1, LONGEST_GRAM + 1)))
+_SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
 
 
 def central_manifest(released: Path, manifest: str | Path | None = None) -> dict[str, Any] | None:
-    """The manifest of a central release beside a file, or where it is said to be; None: there is none, or another."""
+    """The manifest of a central release beside a file, or at the given path; None: there is none, or another."""
     path = Path(manifest) if manifest is not None else manifest_path(released)
     if manifest is None and not path.is_file():
         return None

@@ -109,7 +109,7 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
 
 
 def _expected_error(release: Release, document: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of the average error, worked out again; floats differ a little between machines."""
+    """What the manifest says of the average error, computed again; floats differ a little between machines."""
     again = expected_error_of_file(release.mechanism, lengths)
     same = (
         again is not None
@@ -121,7 +121,7 @@ def _expected_error(release: Release, document: dict[str, Any], lengths: NDArray
 
 
 def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of an attacker, worked out again."""
+    """What the manifest says of an attacker, computed again."""
     again, view = attacker_of_file(release.mechanism, lengths), view_from_document(written)
     same = again is not None and again["length"] == written["length"] and view_from_document(again).agrees_with(view)
     shown = f"names {percent(view.symbol.before)} of symbols before, {percent(view.symbol.after)} after"
@@ -251,7 +251,7 @@ def _agree(one: Any, other: Any) -> bool:
 
 
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
-    """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
+    """Whether lengths without an output take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
     if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
         return longest <= _LONGEST_NAMED

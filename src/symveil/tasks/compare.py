@@ -35,7 +35,7 @@ from symveil.formats.page import table
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import PLACE, SYMBOLS
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
@@ -165,7 +165,7 @@ def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArra
         values = values.dictionary_decode()
     if values.null_count:
         row = int(np.searchsorted(np.cumsum(lengths), pc.index(values.is_null(), value=True).as_py(), side="right"))
-        where = f"{file.file}: {file.unit} {batch.column(PLACE)[row].as_py()}"
+        where = f"{file.file}: {file.unit} {batch.column(ROW_NUMBER)[row].as_py()}"
         raise FileError(where, expected="a symbol in every place of a sequence", found="none")
     texts, indices = _different(values, file)
     return texts, indices, lengths

@@ -173,7 +173,7 @@ def _windows(blocks: Sequence[str], width: int) -> Iterable[Cell]:
 
 
 def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
-    """From the whole file, by somebody who holds it, with noise for each person and not for each trip."""
+    """From the whole file, by its holder, with noise for each person and not for each trip."""
     table = count(
         out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
         bound=MOST_TRIPS, identifier="trip_id", sequence="streets", separator=SEPARATOR, person="person",

@@ -1,4 +1,4 @@
-"""What somebody should know who is about to release: the command line and the studio say it in the same sentences."""
+"""What a user should know before a release: the command line and the studio use the same sentences."""
 
 from __future__ import annotations
 
@@ -168,14 +168,14 @@ def attacker_facts(
     versions: AttackerView | None = None,
     error: float | None = None,
 ) -> list[tuple[str, str]]:
-    """What somebody learns who knows the model and sees one private word, beside what the error says: names, sentences.
+    """What an attacker learns who knows the model and sees one private word, beside the error: names, sentences.
 
     Parameters
     ----------
     mechanism
         What would be used.
     view
-        What its attacker achieves; None where that was not worked out, which is said where there is a secret symbol.
+        What its attacker achieves; None where that was not computed, which is noted where there is a secret symbol.
     versions
         The same with several private versions of the word.
     error
@@ -257,7 +257,7 @@ def losses_in_words(
     edits
         Whether distances count insertions and deletions too, so that there may be no largest one.
     epsilon
-        What was asked for: then it is said by how much losses beyond b exceed (d/b)·ε, where they do.
+        The option: then the sentences say by how much losses beyond b exceed (d/b)·ε, where they do.
 
     >>> losses_in_words([{"distance": d, "epsilon": 0.5 * d} for d in range(1, 7)], 2)
     'one symbol 0.5 · 2 symbols 1 · 3 symbols 1.5 · 4 symbols 2 · a whole word of 6 symbols 3'

@@ -1,4 +1,4 @@
-"""Statistics of the true sequences, from a private file and its manifest: nobody pays for them again."""
+"""Statistics of the true sequences, from a private file and its manifest, at no further privacy cost."""
 
 from __future__ import annotations
 

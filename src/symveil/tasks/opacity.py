@@ -84,9 +84,8 @@ def load_system(
 ) -> PartiallyObserved:
     """The system in a file, with the secret states of `secret` where they are given; warns about useless ones.
 
-    `unobservable` has events that nobody sees, beside those that the file calls so. `initial` has other initial states
-    than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the
-    question that `notion` asks.
+    `unobservable` has events that no observer sees, beside those that the file calls so. `initial` has other initial
+    states than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the question that `notion` asks.
     """
     system = _unseen(_only_system(path, notes), unobservable)
     for state in secret:
@@ -213,7 +212,7 @@ def judge_parts(
     notion: str = "weak",
     progress: Progress | None = None,
 ) -> OpacityReport:
-    """Verify several parts together; of how probable a violation is nothing is said."""
+    """Verify several parts together; the probability of a violation is not computed."""
     verdict = verify_opacity(parts, k, notion=notion, progress=progress)
     return OpacityReport(verdict=verdict, violation=None, theta=None)
 

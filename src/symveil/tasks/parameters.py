@@ -43,7 +43,7 @@ class RunOptions:
     on_unknown
         What happens to sequences that the alphabet or model does not have: "error", or "drop-sequence".
     ledger
-        Where budgets are kept: a file, or postgresql://…; None: nobody is charged.
+        Where budgets are kept: a file, or postgresql://…; None: no person is charged.
     over_budget
         What happens to persons with too little budget: "error", or "drop".
     release_id
@@ -202,7 +202,7 @@ def read_engine(engine: str, master: str | None) -> Engine:
 
 
 def no_pyspark() -> ParameterError:
-    """What is said where Spark is asked for and not installed."""
+    """The error where Spark is requested and not installed."""
     return ParameterError(
         "engine",
         expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",

@@ -28,7 +28,7 @@ from symveil.formats.sequences.frames import (
     without_rows,
     words_of_series,
 )
-from symveil.formats.sequences.records import PLACE, SYMBOLS
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.symbols import check_separable, reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
@@ -242,7 +242,7 @@ def _private_table(
         release_id="table",
         release_key=new_release_key(bits),
         sequence=SYMBOLS,
-        place=PLACE,
+        place=ROW_NUMBER,
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )

@@ -26,7 +26,7 @@ from symveil.tasks.doubts import (
 
 
 def factor(epsilon: float) -> str:
-    """e^ε as people say it, rounded against the claim: nobody becomes surer than is said.
+    """e^ε in plain words, rounded against the claim: an attacker becomes no surer than that.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _protected(manifest: Mapping[str, Any], apart: str) -> str:
 
 
 def attacker_in(manifest: Mapping[str, Any]) -> AttackerView | None:
-    """What the manifest says of an attacker; None where it was not worked out, and in older ones.
+    """What the manifest says of an attacker; None where it was not computed, and in older ones.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _for_scale(manifest: Mapping[str, Any], view: AttackerView) -> str:
 
 
 def _attacker_section(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What somebody learns who knows the public model and sees one private sequence."""
+    """What an attacker learns who knows the public model and sees one private sequence."""
     view = attacker_in(manifest)
     if view is None:
         return None
@@ -193,7 +193,7 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def release_page(manifest: Mapping[str, Any]) -> str:
-    """One page without anything from elsewhere, for somebody who decides; public facts only.
+    """One page without anything from elsewhere, for those who decide; public facts only.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
 from symveil.formats.sequences.event_order import EventOrder
-from symveil.formats.sequences.records import PLACE, as_text
+from symveil.formats.sequences.records import ROW_NUMBER, as_text
 from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
@@ -103,7 +103,7 @@ def matched_rows(links: MatchedLinks, batches: Iterable[Positions], counts: Trip
     batches
         All positions.
     counts
-        Is told what became of the trips.
+        Called with what became of the trips.
     """
     gathered = list(batches)
     if not gathered:
@@ -439,14 +439,14 @@ def _positions(
 ) -> Iterator[Positions]:
     with closing(source.batches([*passed_columns, lon, lat], lon)) as batches:
         for batch in batches:
-            rows = batch.column(PLACE).to_numpy()
+            rows = batch.column(ROW_NUMBER).to_numpy()
             x, y = (_degrees(batch.column(name), rows, source, most) for name, most in ((lon, 360.0), (lat, 90.0)))
             names = list(zip(*(as_text(batch.column(name)).to_pylist() for name in passed_columns), strict=True))
             for row, cells in enumerate(names):
                 if not all(cells):
                     where = f"{source.file}: {source.unit} {int(rows[row])}"
                     raise FileError(where, expected="a case, and an order where one is named", found="an empty cell")
-            keys = None if order is None else order.keys(batch.column(passed_columns[1]), batch.column(PLACE))
+            keys = None if order is None else order.keys(batch.column(passed_columns[1]), batch.column(ROW_NUMBER))
             yield Positions(rows, names, x, y, keys)
 
 

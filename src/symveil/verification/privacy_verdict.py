@@ -24,7 +24,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """Labels that somebody may see first, and how likely that is from each of the two states."""
+    """Labels that an observer may see first, and how likely that is from each of the two states."""
 
     labels: tuple[str, ...]
     probability: Fraction

@@ -86,7 +86,7 @@ def verify_privacy(
     related
         For a table: which inputs are related, as `Channel.of` takes it; all of them by default.
     silent
-        Labels that nobody sees, nor how long they last. Then δ and the distances are those of the chain of what is
+        Labels that no observer sees, nor how long they last. Then δ and the distances are those of the chain of what is
         seen (`without_silent`).
     delta
         The question: whether δ is at most this.

@@ -81,7 +81,7 @@ def proved_loss(
     patient
         Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
     progress
-        Is told how much is done and of how much; may raise an exception to end it.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

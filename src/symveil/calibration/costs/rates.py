@@ -85,7 +85,7 @@ def certify_cost(
     evaluations
         How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
     progress
-        Is told how much is done and of how much; may raise an exception to end the search.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

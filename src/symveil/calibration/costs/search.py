@@ -4,7 +4,7 @@ See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words th
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
-is the largest bound that is left, so that the search may stop whenever it likes.
+is the largest bound that is left, so that the search may stop at any time.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class BlockSearch:
         """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
 
         Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
-        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `report` is
-        told which share of the nodes is spent, and may raise an exception.
+        above `stop_at` is found, or as what is proved exceeds the largest loss of a pair by no more than `tolerance`.
+        `report` is called with the share of the nodes that is spent, and may raise an exception.
         """
         outcome = Outcome()
         roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, report)

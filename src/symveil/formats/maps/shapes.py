@@ -217,8 +217,8 @@ def _ring(ring: Any) -> Line:
 
 
 def _feature_name(feature: dict[str, Any], where: str) -> str:
-    said = feature.get("properties")
-    properties = said if isinstance(said, dict) else {}
+    given = feature.get("properties")
+    properties = given if isinstance(given, dict) else {}
     for name in _ZONE_NAMES:
         if isinstance(properties.get(name), str | int) and not isinstance(properties[name], bool):
             return str(properties[name])

@@ -140,10 +140,9 @@ class _Parser:
         raise self._error("a > for every <", _END, at)
 
     def _error(self, expected: str, found: str | None = None, at: int | None = None) -> FileError:
-        if found is None:
-            found = shown(self.token) if self.token or self.is_quoted else _END
+        token = shown(self.token) if self.token or self.is_quoted else _END
         line = self._text.count("\n", 0, self._begin if at is None else at) + 1
-        return FileError(f"{self._where}: line {line}", expected=expected, found=found)
+        return FileError(f"{self._where}: line {line}", expected=expected, found=found or token)
 
     def _is(self, mark: str) -> bool:
         return self.token == mark and not self.is_name and not self.is_quoted
@@ -197,7 +196,9 @@ class _Parser:
         return graph
 
     def _statements(self, values: Values, looks: Values, *, depth: int) -> dict[str, None]:
-        """What stands in braces; returns the nodes in it. `values` is what is said of all edges, `looks` of nodes."""
+        """What stands in braces; returns the nodes in it. `values` holds the attributes of all edges, `looks` those of
+        nodes.
+        """
         if depth > _DEEPEST:
             raise self._error(f"subgraphs nested at most {_DEEPEST} deep", "more")
         self._require("{", "{")
@@ -256,7 +257,7 @@ class _Parser:
         return self._statements(values, looks, depth=depth + 1)
 
     def _attributes(self, wanted: tuple[str, ...] = _OF_EDGES) -> Values:
-        """What is said of the odds and the event, or of what is `wanted`, in any number of lists in brackets."""
+        """The attributes for odds and event, or the `wanted` ones, from any number of lists in brackets."""
         values: Values = {}
         while self._take("["):
             while not self._take("]"):

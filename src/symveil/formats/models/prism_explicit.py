@@ -178,7 +178,7 @@ def _require_variables(declarations: Declarations, valuations: Valuations, progr
 def _related(
     declarations: Declarations, valuations: Valuations, initial: list[int], names: list[str], notes: list[str]
 ) -> list[tuple[str, str]]:
-    """Initial states that differ in their secrets only: nobody is to tell which of them a run began in."""
+    """Initial states that differ in their secrets only: an observer must not learn in which of them a run began."""
     rest = tuple(variable for variable in valuations.variables if variable not in declarations.secret)
     groups: dict[str, list[int]] = {}
     for state in initial:

@@ -136,7 +136,7 @@ class EventMarks:
                 )
 
     def seen(self, notes: list[str] | None) -> tuple[str, ...]:
-        """The observable events: all that are not marked `uo`. `notes` is told how many have no mark."""
+        """The observable events: all that are not marked `uo`. `notes` gets a line on how many have no mark."""
         unmarked = sum(1 for event in self.known if event not in self.observable)
         if unmarked and notes is not None:
             many = "1 event" if unmarked == 1 else f"{unmarked} events"
@@ -414,7 +414,7 @@ def _has_no_event(line: str) -> bool:
 
 
 def _silent_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    """A move by no event, which nobody sees."""
+    """A move by no event, which no observer sees."""
     where = blocks.where(number)
     target, *rest = [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
     controllable, observable, chance, left = _marks(rest)

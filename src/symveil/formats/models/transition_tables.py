@@ -7,7 +7,7 @@ its two nodes `u` and `v` in each row, is a road network (`road_graphs`).
 
 Channel tables: a CSV or Parquet file with the columns input, output and probability.
 
-A column `related` may name an input that the row's input is to look like. Otherwise that is said apart: all inputs,
+A column `related` may name an input that the row's input is to look like. Otherwise it is given separately: all inputs,
 numbers that are close to each other, or a table of pairs with columns `input` and `related`, and perhaps `distance`.
 """
 
@@ -55,7 +55,7 @@ def read_transition_table(
     """The model in a transition table.
 
     Without probabilities every move from a state is equally likely. A transition system starts in
-    the first row's state unless `initial` says otherwise. `notes` is told what was assumed.
+    the first row's state unless `initial` says otherwise. `notes` gets a line for each assumption.
     """
     file = Path(path)
     messages = notes if notes is not None else []

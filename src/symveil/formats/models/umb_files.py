@@ -123,7 +123,7 @@ class _Archive:
         return FileError(str(self.path), expected="a UMB file", found="a damaged tar file")
 
     def index(self) -> Any:
-        """What `index.json` says about chain, labels and variables; other parts are nobody's business here."""
+        """What `index.json` says about chain, labels and variables; other parts are not read."""
         where = f"{self.path}: index.json"
         content = self._files.get("index.json")
         if content is None:
@@ -154,7 +154,7 @@ class _Archive:
     def array(self, name: str, size: int) -> bytes:
         """The bytes of a file that has to be there, with `size` of them.
 
-        The format takes zeros where an array is missing. Labels that nobody has, because a file was cut, would make a
+        The format takes zeros where an array is missing. Labels that no state has, because a file was cut, would make a
         chain look more private than it is: a missing array is refused, as umbi does.
         """
         content = self._files.get(name)

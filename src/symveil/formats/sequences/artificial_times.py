@@ -27,7 +27,7 @@ DEFAULT_START, DEFAULT_STEP = "2000-01-01T00:00:00+00:00", "1m"
 
 @dataclass(frozen=True, slots=True)
 class ArtificialTimes:
-    """When the first event of every sequence is said to be, and how long after each event the next one.
+    """The time that the first event of every sequence gets, and the step from each event to the next one.
 
     Parameters
     ----------

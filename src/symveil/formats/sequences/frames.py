@@ -24,7 +24,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.layout import bare_type, plain_type
-from symveil.formats.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, in_one_piece, is_list
+from symveil.formats.sequences.records import LONGEST, ROW_NUMBER, ROWS_AT_ONCE, in_one_piece, is_list
 from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
@@ -335,7 +335,7 @@ class FrameRows(RowSource):
         for batch in self._table.to_batches(max_chunksize=ROWS_AT_ONCE):
             rows = pa.array(np.arange(before + 1, before + 1 + len(batch)))
             before += len(batch)
-            yield pa.record_batch([rows, *(batch.column(name) for name in columns)], names=[PLACE, *columns])
+            yield pa.record_batch([rows, *(batch.column(name) for name in columns)], names=[ROW_NUMBER, *columns])
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """Nothing is written: rows go back as a table."""

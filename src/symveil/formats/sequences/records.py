@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError
 
-PLACE, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
+ROW_NUMBER, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
 NUMBER = "number"
 """Of each record: how many there are up to it, where it must be named by that."""
 
@@ -92,7 +92,7 @@ def made_in_order(
     """What `make` makes of each batch; where it refuses one, what comes before the first wrong row, then the refusal.
 
     A batch is looked through column by column, so the fault that is met first need not be that of the first row. Which
-    one is told must not depend on where batches end: that is decided by the sizes of other, secret sequences.
+    one is reported must not depend on where batches end: that is decided by the sizes of other, secret sequences.
 
     >>> def make(rows):
     ...     if "wrong" in rows:
@@ -132,7 +132,7 @@ def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int)
     """Refuse a sequence that is longer than anybody's."""
     lengths = pc.list_value_length(batch.column(SYMBOLS))
     if len(lengths) and (pc.max(lengths).as_py() or 0) > longest:
-        row = batch.column(PLACE)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
+        row = batch.column(ROW_NUMBER)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
         raise too_long(f"{file}: {unit} {row}", longest)
 
 
@@ -160,7 +160,7 @@ def require_filled(column: Any, rows: Any, *, file: Path, unit: str, what: str) 
 def require_named(
     column: Any, rows: Any, *, file: Path, unit: str, what: str, plain: Callable[[str], str] = str
 ) -> None:
-    """Refuse a cell that names nobody, also an empty text: all that have one would be one.
+    """Refuse a cell without a name, also an empty text: all that have one would be one person.
 
     `plain` is what a cell says: in JSON an empty text has quotes around it.
     """

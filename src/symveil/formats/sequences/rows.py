@@ -132,7 +132,7 @@ class RowSource(ABC):
     def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
         """The type of released sequences as lists where it could tell a secret length; None: the file has types.
 
-        Where a format has none, whether symbols are numbers is told by the first one there is: if there is one.
+        Where a format has none, the first symbol, if there is one, decides whether symbols are numbers.
         """
         del alphabet
         return None

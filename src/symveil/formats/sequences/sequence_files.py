@@ -39,7 +39,7 @@ from symveil.formats.sequences.records import (
     ID,
     LONGEST,
     PERSON,
-    PLACE,
+    ROW_NUMBER,
     SYMBOLS,
     check_lengths,
     check_sizes,
@@ -221,10 +221,10 @@ class _WideFile(_TableFile):
 
     def _records_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
-        row_numbers, sequences = rows.column(PLACE), rows.column(columns.sequence)
+        row_numbers, sequences = rows.column(ROW_NUMBER), rows.column(columns.sequence)
         require_filled(sequences, row_numbers, file=self.file, unit=self.unit, what="a sequence")
         named = partial(require_named, rows=row_numbers, file=self.file, unit=self.unit, plain=self._source.plain)
-        arrays = {PLACE: row_numbers}
+        arrays = {ROW_NUMBER: row_numbers}
         if columns.identifier is not None:
             arrays[ID] = rows.column(columns.identifier)
             named(arrays[ID], what="an id")
@@ -316,7 +316,7 @@ class _LongFile(_TableFile):
             for rows in batches:
                 require_named(
                     rows.column(columns.symbol),
-                    rows.column(PLACE),
+                    rows.column(ROW_NUMBER),
                     file=self.file,
                     unit=self.unit,
                     what="a symbol",

@@ -143,7 +143,7 @@ class Emitter:
 
     @contextmanager
     def deferred(self, lines: list[str]) -> Iterator[None]:
-        """Lines that are put in later. They may not make arrays: nobody would know whether they did."""
+        """Lines that are put in later. They may not make arrays: no later line would know whether they did."""
         before, made = self.lines, len(self.fresh)
         self.lines = lines
         yield

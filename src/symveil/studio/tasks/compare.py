@@ -110,7 +110,7 @@ def _best(curves: tuple[ErrorCurve, ...], index: int) -> ErrorCurve:
 
 
 def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacency: Adjacency) -> Section:
-    """What ε buys, for somebody who has never heard of it."""
+    """What ε buys, for readers who do not know it."""
     length, epsilon = subject.language.length, float(EPSILONS[here])
     best = _best(curves, here)
     papers = min((curve for curve in curves if curve.mechanism in PAPERS), key=lambda curve: curve.errors[here])

@@ -1,6 +1,6 @@
 """What a form is about: a word over an alphabet, or a trip of a model. Read as the command line reads it.
 
-How words, guarantees and prices are told: plain words first, the number with them.
+How words, guarantees and prices are shown: plain words first, the number with them.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ def warned(mechanism: Mechanism, near: Protection | None) -> str:
 
 
 def choose_adjacency(language: Language, noun: str) -> Answer:
-    """What each b hides on a model, for somebody who has not chosen one: nothing is released before that."""
+    """What each b hides on a model, for users who have not chosen one: nothing is released before that."""
     shown = adjacency_table(language)
     rows = [
         (
@@ -289,7 +289,7 @@ def loss_line(mechanism: Mechanism, noun: str) -> str:
 
 
 def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float | None = None) -> str:
-    """What somebody learns who knows the public model and sees one private word, beside the error, as HTML."""
+    """What an attacker learns who knows the public model and sees one private word, beside the error, as HTML."""
     rows = attacker_facts(mechanism, view, error=error)
     if not rows:
         return ""

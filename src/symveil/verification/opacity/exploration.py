@@ -76,7 +76,7 @@ class ManyEstimates:
         return packed
 
     def keys(self, rows: Rows) -> list[bytes]:
-        """The bytes of each row, by which rows are told apart."""
+        """The bytes of each row, by which rows are distinguished."""
         width = rows.shape[1] * rows.shape[2]
         whole = np.ascontiguousarray(rows).reshape(len(rows), width)
         data, size = whole.tobytes(), _BYTES * width
@@ -121,7 +121,7 @@ class ManyEstimates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedStates(Sequence[State]):
-    """States that are kept as the bytes of their rows, and read when somebody asks for one."""
+    """States that are kept as the bytes of their rows, and read when one is requested."""
 
     packed: list[bytes] = field(repr=False)
     read: Callable[[bytes], State]
