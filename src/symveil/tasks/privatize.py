@@ -242,7 +242,7 @@ def _private_table(
         release_id="table",
         release_key=new_release_key(bits),
         sequence=SYMBOLS,
-        place=ROW_NUMBER,
+        row_column=ROW_NUMBER,
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )
