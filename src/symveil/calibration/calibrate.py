@@ -195,7 +195,7 @@ def calibrated_rate(
     of_many_lengths
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
-        Is told how far the search is.
+        Called with the progress of the search.
     claimed
         A rate to be proved instead of searching for one. The result has it, or another rate where it was not proved.
     proof

@@ -16,7 +16,7 @@ _DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchedRate:
     """A rate and the loss proved for it."""
 
     rate: Fraction
@@ -33,7 +33,7 @@ def largest_rate(
     tolerance: Fraction,
     evaluations: int,
     claimed: Fraction | None = None,
-) -> Found | None:
+) -> SearchedRate | None:
     """The best rate found above `safe` with a proved loss within `epsilon`; None where none was found.
 
     A rate that is `claimed` is proved in one evaluation, and nothing is searched for; None where it loses more.
@@ -44,11 +44,11 @@ def largest_rate(
     of no use: two words differ somewhere or are equal.
     """
     if claimed is not None:
-        proved = Found(claimed, loss_at(claimed))
+        proved = SearchedRate(claimed, loss_at(claimed))
         return proved if proved.loss <= epsilon else None
     begin_search("a rate")
-    best: Found | None = None
-    above: Found | None = None
+    best: SearchedRate | None = None
+    above: SearchedRate | None = None
     target = epsilon * (1 - tolerance / 3)
     candidate = min(epsilon / slope * Fraction(9, 10), limit)
     weight = Fraction(1)  # the Illinois rule: halve the end that stays
@@ -57,13 +57,13 @@ def largest_rate(
         lowest = safe if best is None else best.rate
         if rate <= lowest or (above is not None and rate >= above.rate):
             break
-        found = Found(rate, loss_at(rate))
-        if best is None and above is not None and found.loss > epsilon and _hopeless(found, above, slope):
+        result = SearchedRate(rate, loss_at(rate))
+        if best is None and above is not None and result.loss > epsilon and _hopeless(result, above, slope):
             break
-        if found.loss <= epsilon:
-            best, weight = found, (weight / 2 if above is not None else weight)
+        if result.loss <= epsilon:
+            best, weight = result, (weight / 2 if above is not None else weight)
         else:
-            above, weight = found, Fraction(1)
+            above, weight = result, Fraction(1)
         if best is not None and (best.loss >= epsilon * (1 - tolerance) or best.rate >= rounded_down(limit)):
             break
         lowest = safe if best is None else best.rate
@@ -73,15 +73,15 @@ def largest_rate(
     return best
 
 
-def _hopeless(found: Found, above: Found, slope: int) -> bool:
+def _hopeless(result: SearchedRate, above: SearchedRate, slope: int) -> bool:
     """Where a bound gets no better as the rate falls, or is the classic one twice, the rest is not worth the time."""
-    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (found, above))
-    return classic or found.loss >= above.loss
+    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (result, above))
+    return classic or result.loss >= above.loss
 
 
 def _next(
-    best: Found | None,
-    above: Found | None,
+    best: SearchedRate | None,
+    above: SearchedRate | None,
     target: Fraction,
     limit: Fraction,
     safe: Fraction,

@@ -79,7 +79,7 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.manifest.json")
 
 
-def check_manifest_place(out: Path) -> None:
+def check_manifest_path(out: Path) -> None:
     """Refuse, before anything is released, an output whose manifest could not be written."""
     path = manifest_path(out)
     if path.is_dir():

@@ -125,7 +125,7 @@ class ByLength(Mechanism):
 
     def __getstate__(self) -> dict[str, object]:
         # a worker is handed the laws that are known: it does not search for them again
-        made = {length: each for length, each in self._made.kept() if each is None or "law" in vars(each)}
+        made = {length: each for length, each in self._made.computed() if each is None or "law" in vars(each)}
         return super().__getstate__() | {"_known": {**self._known, **made}}
 
     @property
@@ -136,19 +136,21 @@ class ByLength(Mechanism):
     @property
     def given_up(self) -> str | None:
         """What is given up for the longest of the words that were looked at so far."""
-        said = {length: each.given_up for length, each in self._made.kept() if each is not None and each.given_up}
-        return said[max(said)] if said else None
+        reasons = {
+            length: each.given_up for length, each in self._made.computed() if each is not None and each.given_up
+        }
+        return reasons[max(reasons)] if reasons else None
 
     @property
     def price_of_grace(self) -> str | None:  # type: ignore[override]
         """What the promise beyond b costs the longest of the words that were looked at so far, where that is much."""
-        said = {length: each.price_of_grace for length, each in self._made.kept() if each and each.price_of_grace}
-        return f"in sequences of {max(said)} symbols, {said[max(said)]}" if said else None
+        prices = {length: each.price_of_grace for length, each in self._made.computed() if each and each.price_of_grace}
+        return f"in sequences of {max(prices)} symbols, {prices[max(prices)]}" if prices else None
 
     @property
     def tells_apart(self) -> bool:
         """Whether that is so for some length that was looked at."""
-        return any(each.tells_apart for _, each in self._made.kept() if each is not None)
+        return any(each.tells_apart for _, each in self._made.computed() if each is not None)
 
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)
@@ -248,8 +250,8 @@ class ByLength(Mechanism):
 
     def symbol_rate(self) -> Fraction | None:
         """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
-        known = len(self.alphabet) > 1 and self._laws is None  # laws that were handed over are of the lengths that occur
-        shared = self._shared_at(1) if known else None
+        # laws that were handed over are about the lengths that occur
+        shared = self._shared_at(1) if len(self.alphabet) > 1 and self._laws is None else None
         return None if shared is None else shared.rate
 
     def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:

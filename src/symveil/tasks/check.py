@@ -21,7 +21,7 @@ from symveil.formats.manifest import Manifest, alphabet_digest, read_any_manifes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import heard_records
+from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import spelled
@@ -112,20 +112,20 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
-def _expected_error(release: LocalSpec, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of the average error, worked out again; floats differ a little between machines."""
+def _expected_error(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+    """What the manifest says of the average error, computed again; floats differ a little between machines."""
     again = expected_error_of_file(release.mechanism, lengths)
     same = (
         again is not None
-        and (again["length"], again["words"]) == (told["length"], told["words"])
-        and math.isclose(float(str(again["symbols"])), told["symbols"], rel_tol=1e-3, abs_tol=1e-9)
+        and (again["length"], again["words"]) == (document["length"], document["words"])
+        and math.isclose(float(str(again["symbols"])), document["symbols"], rel_tol=1e-3, abs_tol=1e-9)
     )
-    shown = f"{told['symbols']:.4g} of {told['length']} symbols on average"
+    shown = f"{document['symbols']:.4g} of {document['length']} symbols on average"
     return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
 
 
 def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of an attacker, worked out again."""
+    """What the manifest says of an attacker, computed again."""
     again, view = attacker_of_file(release.mechanism, lengths), view_from_document(written)
     same = again is not None and again["length"] == written["length"] and view_from_document(again).agrees_with(view)
     shown = f"names {percent(view.symbol.before)} of symbols before, {percent(view.symbol.after)} after"
@@ -134,8 +134,8 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
     """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
-    kept = document.get("kept")
-    if kept is not None and readable and (more := _other_columns(path, document, kept)):
+    kept_columns = document.get("kept")
+    if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
     listed = passes_unprotected(document)
     if document.get("passes_unprotected", listed) != listed:
@@ -147,14 +147,14 @@ _COLUMNS = ("id", "sequence", "case", "symbol", "order")
 """What of `columns` names a column."""
 
 
-def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> list[str]:
+def _other_columns(path: Path, document: dict[str, Any], allowed: list[str]) -> list[str]:
     """Columns of the output that the manifest does not speak of."""
     columns = document["output"]["columns"]
-    known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
-    found: list[str] = []
+    known = {*(name for key, name in columns.items() if key in _COLUMNS), *allowed}
+    others: list[str] = []
     for file in PrivateFile(path, document).files():
-        found += [name for name in file.columns_in_file() if name not in known and name not in found]
-    return found
+        others += [name for name in file.columns_in_file() if name not in known and name not in others]
+    return others
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> LocalSpec | None:
@@ -243,8 +243,8 @@ def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:
         return False
     pairs = [
         (one, other)
-        for name, said in written.items()
-        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (said, computed[name])))
+        for name, value in written.items()
+        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (value, computed[name])))
     ]
     return all(_agree(one, other) for one, other in pairs)
 
@@ -255,7 +255,7 @@ def _agree(one: Any, other: Any) -> bool:
 
 
 def _quickly_worked_out(release: LocalSpec, lengths: list[int]) -> bool:
-    """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
+    """Whether lengths without an output take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
     if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
         return longest <= _LONGEST_NAMED
@@ -281,7 +281,7 @@ def _content(path: Path, release: LocalSpec, document: dict[str, Any]) -> _Conte
     form = None
     for file in PrivateFile(path, document).files():
         form = file.form
-        for batch in heard_records(file, "checking"):
+        for batch in reported_records(file, "checking"):
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))

@@ -30,7 +30,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal import MOST_WORDS
 from symveil.models.word import Codes, Word
 from symveil.numbers.conversions import decimal
-from symveil.numbers.progress import Progress, heard_by
+from symveil.numbers.progress import Progress, reporting_to
 from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.doubts import guarantee_in_words
@@ -175,7 +175,8 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
 
 
 def attacker_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    """For a manifest: what somebody guesses who knows the public model and sees one private word of the middle length.
+    """For a manifest: what an attacker guesses who knows the public model and sees one private word of the middle
+    length.
 
     The public model, the lengths and the mechanism decide it, never the words of the file. None where lengths are
     secret and where it would take long.
@@ -368,7 +369,7 @@ def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float
         rows = language.enumerate_codes(at_most=_written_out(mechanism))
     else:
         rows = _drawn(language, _prior(mechanism))
-    with nullcontext() if progress is None else heard_by(progress):
+    with nullcontext() if progress is None else reporting_to(progress):
         symbols, spent = mechanism.expected_errors(rows)
     return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
 

@@ -23,7 +23,7 @@ from symveil.formats.reading import path_of, suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.mechanisms.calibrate import RowLaws
@@ -37,10 +37,10 @@ from symveil.storage.opening import is_regular
 
 def beside(manifest: Path, name: str, option: str) -> Path:
     """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    place = manifest.parent / name
+    path = manifest.parent / name
     plain = name == Path(name).name and name not in ("", "..")
     try:
-        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
+        inside = plain and path.resolve().is_relative_to(manifest.parent.resolve())
     except (OSError, RuntimeError):  # a link that leads to itself
         inside = False
     if not inside:
@@ -49,7 +49,7 @@ def beside(manifest: Path, name: str, option: str) -> Path:
             expected="the plain name of something beside the manifest",
             found=f"{'a link to somewhere else' if plain else 'a path'}; say with `{option}` where it is",
         )
-    return place
+    return path
 
 
 def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
@@ -98,14 +98,14 @@ def release_from_manifest(
 def _described(source: Any, manifest: str | Path | None) -> tuple[dict[str, Any], Path]:
     """The manifest of a private file, folder or table, and where it was read from."""
     if manifest is None and is_frame(source):
-        said = getattr(source, "attrs", {}).get(ATTRS)
-        if said is None:
+        given = getattr(source, "attrs", {}).get(ATTRS)
+        if given is None:
             raise ParameterError(
                 "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
                 "the promise in its .attrs", found="none",
             )  # fmt: skip
         path = Path(f"table.attrs[{ATTRS!r}]")
-        document = checked_manifest(said, where=str(path))
+        document = checked_manifest(given, where=str(path))
         if document.central:
             raise FileError(str(path), expected="the promise of private sequences", found="another one")
         return document.document, path
@@ -150,8 +150,8 @@ class PrivateFile:
         self, source: Any, document: dict[str, Any], *, manifest_file: Path | None = None, cluster: str | None = None
     ) -> None:
         self._frame, self.cluster = source if is_frame(source) else None, cluster
-        self.place = Path("table") if self._frame is not None else path_of(source)
-        self.manifest_file = manifest_path(self.place) if manifest_file is None else manifest_file
+        self.path = Path("table") if self._frame is not None else path_of(source)
+        self.manifest_file = manifest_path(self.path) if manifest_file is None else manifest_file
         self.document = document
 
     @classmethod
@@ -206,9 +206,9 @@ class PrivateFile:
         if self._frame is not None:
             yield opened_frame(self._frame, replace(columns, delimiter=None))
             return
-        files = [self.place]
-        if self.place.is_dir():
-            files = [file for file in released_files(self.place) if suffix(file) == ".parquet"]
+        files = [self.path]
+        if self.path.is_dir():
+            files = [file for file in released_files(self.path) if suffix(file) == ".parquet"]
         guarded = self.document["output"].get("spreadsheet_safe") is True
         for each in files:
             yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
@@ -220,12 +220,12 @@ class PrivateFile:
     def _check_bytes(self) -> None:
         if self._frame is not None:
             return  # a table has no bytes of its own: its symbols and its number of sequences are compared
-        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
+        found = digest_of_folder(self.path) if self.path.is_dir() else digest_of(self.path)
         if found is None:
-            raise FileError(str(self.place), expected="a private file or folder", found="none")
+            raise FileError(str(self.path), expected="a private file or folder", found="none")
         if found != self.document["digests"]["output"]:
             raise FileError(
-                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+                str(self.path), expected="the bytes that the manifest tells", found="others; is it another release's?"
             )
 
     def _model(self, model: Model | str | Path | None) -> tuple[Model, str]:
@@ -233,18 +233,18 @@ class PrivateFile:
         if model is not None and not isinstance(model, str | Path):
             return model, "model"
         by_itself = self._frame is not None and self.document["digests"]["output"] is None
-        place = model_path(self.manifest_file, None if by_itself else self.document["model"]["file"], model)
-        if place is None:
+        path = model_path(self.manifest_file, None if by_itself else self.document["model"]["file"], model)
+        if path is None:
             where = "a table does not hold" if by_itself else "is not beside the manifest"
             raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
-        return load_word_model(place), str(place)
+        return load_word_model(path), str(path)
 
     def _release(self, model: Model | str | Path | None) -> LocalSpec:
         loaded = None
         if self.document["model"] is not None:
-            loaded, place = self._model(model)
+            loaded, name = self._model(model)
             if model_digest(loaded) != self.document["digests"]["model"]:
-                raise FileError(place, expected="the model that the manifest tells", found="another one")
+                raise FileError(name, expected="the model that the manifest tells", found="another one")
         release = release_from_manifest(self.document, model=loaded, where=str(self.manifest_file))
         if alphabet_digest(release.alphabet) != self.document["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
@@ -268,22 +268,22 @@ class PrivateFile:
     @computed_once
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for file in self.files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 for name in pc.unique(file.clusters(batch)).to_pylist():
-                    found.setdefault(name, len(found))
-        return found
+                    numbers.setdefault(name, len(numbers))
+        return numbers
 
     def batches(self, groups: int) -> Iterator[Batch]:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
         for file in self.files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
-                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
+                    raise FileError(str(self.path), expected="symbols of the alphabet only", found="others")
                 if seen + len(lengths) > self.count:
                     break
                 if self.cluster is None:
@@ -308,13 +308,13 @@ class PrivateFile:
     def assumptions(self) -> list[str]:
         """What is always said."""
         counts = self.document["counts"]
-        said = [_COSTS_NOTHING, _NOT_OF_ONE]
+        notes = [_COSTS_NOTHING, _NOT_OF_ONE]
         if self._frame is not None:
-            said.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
+            notes.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
         dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
         if dropped:
-            said.append(f"{dropped} sequences were dropped before the release and are not in it")
-        return said
+            notes.append(f"{dropped} sequences were dropped before the release and are not in it")
+        return notes
 
 
 class _AsFileErrors:

@@ -69,7 +69,7 @@ _EMPTY = (None, "", '""')
 _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d\d/\d\d|\d{1,2}:\d\d(:\d\d|\b))")
 
 
-def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
+def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     """A line for each kept column that holds times, or nearly as many values as there are sequences or events.
 
     Parameters
@@ -100,7 +100,7 @@ def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         left -= len(batch)
         if left <= 0:
             break
-    return [said for column in columns if (said := column.doubt()) is not None]
+    return [doubt for column in columns if (doubt := column.doubt()) is not None]
 
 
 class _Column:
@@ -227,17 +227,17 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    asked = AskedRelease.of(
+    request = ReleaseRequest.of(
         "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
     made = release_file(
-        asked.release,
+        request.release,
         path_of(path),
         path_of(out, name="out"),
-        columns=asked.columns,
-        run=asked.run,
-        model_file=asked.model_file,
-        notes=list(asked.notes),
+        columns=request.columns,
+        run=request.run,
+        model_file=request.model_file,
+        notes=list(request.notes),
         progress=progress,
     )
     warn(made.warnings)
@@ -245,7 +245,7 @@ def privatize_file(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedRelease:
+class ReleaseRequest:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
     release: LocalSpec
@@ -265,7 +265,7 @@ class AskedRelease:
         choice: MechanismChoice | None,
         columns: ColumnOptions | None = None,
         run: RunOptions | None = None,
-    ) -> AskedRelease:
+    ) -> ReleaseRequest:
         """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
         check_choice_names(function, FileParameters, loose, choice)
         if "keep" in loose:
@@ -330,7 +330,7 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            asked=release.options(
+            options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
                 over_budget=run.over_budget,
@@ -379,7 +379,7 @@ def release_file(
             *large_loss(choice.epsilon, charged),
             *large_dropped_share(finished.manifest["counts"]),
             *dropped_ids(job.dropped_ids),
-            *kept_warnings(target, finished.manifest),
+            *passed_column_warnings(target, finished.manifest),
         ),
         true_error=None if finished.written is None else finished.written.true_error,
     )

@@ -1,4 +1,4 @@
-"""Releasing private words again, with the rates that a manifest tells: nothing is proved again, and nobody pays.
+"""Releasing private words again, with the rates in a manifest: nothing is proved again, at no further privacy cost.
 
 The noise that a manifest tells: what the release did to words over an alphabet, by length.
 
