@@ -214,8 +214,8 @@ def _no_better(manifest: dict[str, Any]) -> list[str]:
 
 
 def _print(release: FileRelease, report: Path | None) -> None:
+    from symveil.formats.manifest import passes_unprotected
     from symveil.numbers.rationals import shown_at_least
-    from symveil.release.spec import passes_unprotected
     from symveil.tasks.release_report import in_numbers, mechanism_in_words, times_in_words
 
     manifest, counts = release.manifest, release.manifest["counts"]

@@ -138,7 +138,6 @@ class CorrectedRelease(Mechanism):
 
     name = "private"
     label: ClassVar[str] = "corrected to safe observations"
-    takes: ClassVar[frozenset[str]] = frozenset()
     most_listed: ClassVar[int] = 300_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:

@@ -51,7 +51,6 @@ class SafeRelease(DistanceWeighted):
 
     name = "private"
     label: ClassVar[str] = "safe observations only"
-    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -134,6 +134,33 @@ def checked_manifest(document: object, *, where: str) -> Manifest:
     return Manifest(document)
 
 
+def passes_unprotected(document: Mapping[str, Any]) -> list[str]:
+    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences.
+
+    Parameters
+    ----------
+    document
+        The manifest of a private file.
+
+    >>> counts = {"dropped_unknown": 0, "dropped_over_budget": 0}
+    >>> passes_unprotected({"output": {"format": "CSV", "columns": {"id": "trip", "sequence": "s"}}, "kept": ["town"],
+    ...                     "parameters": {"metric": "hamming"}, "counts": counts})
+    ['trip', 'town', 'number of sequences', 'order of sequences', 'length of each sequence']
+    """
+    output, parameters, counts = document["output"], document["parameters"], document["counts"]
+    listed = [output["columns"][name] for name in ("id", "case") if name in output["columns"]]
+    listed += [*document.get("kept", ()), "number of sequences", "order of sequences"]
+    if parameters["metric"] != "levenshtein":
+        listed.append("length of each sequence")
+    if parameters.get("public_start"):
+        listed.append("first symbol of each sequence")
+    if counts["dropped_unknown"] or counts["dropped_over_budget"]:
+        listed.append("which sequences are left out")
+    if "kept" not in document:
+        listed.append("columns that were kept, which this older manifest does not list")
+    return listed
+
+
 def alphabet_digest(alphabet: Alphabet) -> str:
     """The SHA-256 of the symbols in their order.
 

@@ -17,11 +17,11 @@ from symveil.errors import FileError, InputError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee
+from symveil.mechanisms.averages import mean_error
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.law import Law, law_from_row
+from symveil.mechanisms.law import Law, law_from_row, law_row
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism, select_one_of_many
 from symveil.models.word import Codes, Lengths
@@ -52,7 +52,7 @@ def calibrate(
     [((5, 5), 'exponential', Fraction(2, 1))]
     """
     chosen = choose_mechanism(choice, language)
-    if not isinstance(chosen, ByLength):
+    if language.length is not None or language.metric == "levenshtein":
         return {(language.length or 0, language.max_length): with_losses(chosen)}
     occurring = np.unique(np.asarray([] if lengths is None else lengths, dtype=np.int64))
     sealed = chosen.calibrated(occurring)
@@ -135,6 +135,21 @@ def log_probabilities(law: Law, word: Codes, released: Codes) -> NDArray[np.floa
     return mechanism_of(law).log_probabilities(word, released)
 
 
+def expected_error(law: Law) -> float:
+    """The expected number of wrong symbols, on average over the words of the language.
+
+    Parameters
+    ----------
+    law
+        The law of words of one length.
+
+    >>> import symveil as sv
+    >>> round(expected_error(sv.Exponential(sv.words("abc", 3), epsilon=2).law), 3)
+    0.639
+    """
+    return mean_error(mechanism_of(law))[0]
+
+
 def loss_at(law: Law, distance: int) -> float:
     """The most that is lost between words so far apart, rounded upwards; infinite where nothing is proved.
 
@@ -150,6 +165,34 @@ def loss_at(law: Law, distance: int) -> float:
     2.0
     """
     return dict(law.losses).get(distance) or mechanism_of(law).loss_at(distance)
+
+
+def law_rows(mechanism: Mechanism, lengths: Lengths) -> list[dict[str, Any]]:
+    """The laws of words of these lengths as manifests have them: neighbouring lengths with the same law are one row.
+
+    Parameters
+    ----------
+    mechanism
+        What releases the words of a file.
+    lengths
+        The lengths that occur; looked at where they are public.
+    """
+    if mechanism.metric == "levenshtein":
+        return [{"lengths": [0, mechanism.largest_output], **_row(mechanism)}]
+    rows: list[dict[str, Any]] = []
+    for length in np.unique(lengths[lengths > 0]).tolist():
+        own = mechanism.of_length(length)
+        if own is None:
+            continue
+        row, first = _row(own), length
+        if rows and {key: value for key, value in rows[-1].items() if key != "lengths"} == row:
+            first = rows.pop()["lengths"][0]
+        rows.append({"lengths": [first, length], **row})
+    return rows
+
+
+def _row(mechanism: Mechanism) -> dict[str, object]:
+    return law_row(mechanism.law, reach=mechanism.reach, parameters=mechanism.parameters_document())
 
 
 # --- laws of a manifest -------------------------------------------------------------------------
@@ -195,8 +238,7 @@ class RowLaws:
 
     def _made(self, law: Law, *, of_many_lengths: bool) -> Mechanism:
         made = BY_NAME[law.kind].from_law(law)
-        if isinstance(made, CostWeighted):
-            made.of_many_lengths = of_many_lengths
+        made.of_many_lengths = of_many_lengths
         return made
 
     def _proved_again(self, made: Mechanism, names_proof: bool) -> Law:

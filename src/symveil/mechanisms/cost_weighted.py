@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,10 +106,6 @@ def _is_loaded() -> bool:
 
 class CostWeighted(DistanceWeighted):
     """A mechanism on words of one length that weighs them by costs, where a model says what a word may be."""
-
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cost", "cap", "balanced", "costs"})
-    of_many_lengths: bool = False
-    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
 
     def __init__(
         self,

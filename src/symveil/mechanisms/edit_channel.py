@@ -89,7 +89,6 @@ class EditChannel(Mechanism):
     name = "edit"
     label: ClassVar[str] = "edit channel (hides the length)"
     metric: ClassVar[Metric] = "levenshtein"
-    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -175,11 +174,6 @@ class EditChannel(Mechanism):
         """The loss of one edit, by kind of edit."""
         return channel_loss(self.parameters, len(self.alphabet))
 
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether the release carries no information: at this ε no channel does better than to delete everything."""
-        return self.parameters.tells_nothing
-
     def loss_beyond(self, distance: int) -> float:
         """The loss of one edit for each: words one edit apart lead from any word to any other.
 
@@ -190,12 +184,12 @@ class EditChannel(Mechanism):
         distance
             How many edits apart.
         """
-        return 0.0 if self.tells_nothing else at_least(self.loss.worst * distance)
+        return 0.0 if self.law.tells_nothing else at_least(self.loss.worst * distance)
 
     @property
     def largest_output(self) -> int | None:
         """No bound: any word can come out of any word."""
-        return 0 if self.tells_nothing else None
+        return 0 if self.law.tells_nothing else None
 
     def expected_edits(self, length: int) -> float:
         """The expected number of edits made in a word of this length: n(δ+σ) + (n+1)E[t].
@@ -221,7 +215,7 @@ class EditChannel(Mechanism):
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        if self.tells_nothing:
+        if self.law.tells_nothing:
             return np.empty(0, dtype=np.int32), np.zeros(len(lengths), dtype=np.int64)
         if not bits.per_record:
             return self._draw_together(codes, lengths, bits)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
@@ -44,7 +44,7 @@ from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries
 
 if TYPE_CHECKING:
-    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
+    pass  # which knows the mechanisms by name
 
 
 class Exponential(CostWeighted):
@@ -90,7 +90,6 @@ class Exponential(CostWeighted):
 
     name = "exponential"
     label: ClassVar[str] = "exponential"
-    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"prior", "utility", "offset"}
 
     def __init__(
         self,
@@ -135,13 +134,6 @@ class Exponential(CostWeighted):
         self.beyond: Final = read_beyond(beyond)
         if self.beyond not in ("nothing", "graceful") or (self._graceful and self.cost != "hamming"):
             raise ParameterError("beyond", expected="nothing, or graceful by Hamming distance", found=beyond)
-
-    @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
-        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        beyond = "nothing" if choice.grace is None else "graceful"
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, beyond=beyond, **taken)
 
     # --- calibration ---------------------------------------------------------------------------
 

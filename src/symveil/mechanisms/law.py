@@ -88,6 +88,11 @@ class Law:
         """SHA-256 of the words: equal languages have equal digests."""
         return language_digest(self.language)
 
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether what is released carries no information about the word."""
+        return self.channel is not None and self.channel.tells_nothing
+
     def _data(self) -> tuple[object, ...]:
         known = (self.kind, self.epsilon, self.adjacency, self.parameters, self.rate, self.proved, self.certificate)
         return (*known, self.channel, self.table, self.through, self.language_digest)
@@ -157,6 +162,26 @@ def parameter_names(kind: type) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(kind).parameters if name not in _WORDS_AND_RESULTS)
 
 
+def chosen_parameters(kind: type, choice: Any) -> dict[str, Any]:
+    """The parameters of a choice that a kind of mechanism has.
+
+    Parameters
+    ----------
+    kind
+        A class of mechanisms.
+    choice
+        A `MechanismChoice`.
+
+    >>> import symveil as sv
+    >>> chosen_parameters(sv.PermuteAndFlip, sv.MechanismChoice(epsilon=1, calibration="classic"))
+    {'calibration': 'classic'}
+    """
+    chosen = {name: getattr(choice, name) for name in parameter_names(kind) if hasattr(choice, name)}
+    if "beyond" in chosen:  # a mechanism of a name keeps (d/b)·ε, or nothing: K is for "auto"
+        chosen["beyond"] = "nothing" if choice.grace is None else "graceful"
+    return chosen
+
+
 def law_from_row(kind: type, language: Language, choice: Any, row: Mapping[str, Any], proved: Guarantee) -> Law:
     """The law in a row of a manifest. Nothing is proved: `Mechanism.proved_again` does that.
 
@@ -174,7 +199,7 @@ def law_from_row(kind: type, language: Language, choice: Any, row: Mapping[str, 
         The loss that the manifest claims for these words.
     """
     names = parameter_names(kind)
-    given = {name: getattr(choice, name) for name in names if hasattr(choice, name)}
+    given = chosen_parameters(kind, choice)
     given |= {name: row[name] for name in names if name in row and name not in ("offset", "cap")}
     if "offset" in given and "offset" in row:
         given["offset"] = exact(row["offset"], name="offset")
@@ -189,8 +214,7 @@ def law_from_row(kind: type, language: Language, choice: Any, row: Mapping[str, 
         given["step"] = int(row["first_step"])
     if "beyond" in names:
         plain = given.get("cost", "hamming") == "hamming" and not given.get("balanced")
-        kept = "graceful" if plain and choice.grace is not None else "nothing"
-        given["beyond"] = row.get("beyond", kept)
+        given["beyond"] = row.get("beyond", given["beyond"] if plain else "nothing")
     written = row.get("rate", row.get("step_height"))
     rate = None if written is None else exact(written, name="rate")
     if rate is not None and rate < 0:

@@ -22,7 +22,7 @@ from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.mechanisms.interoperability import CodeLaw, Interoperable
-from symveil.mechanisms.law import Law, parameter_names
+from symveil.mechanisms.law import Law, chosen_parameters, parameter_names
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numbers.once import computed_once, searched_once
@@ -58,11 +58,11 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     """Its name in a list that people choose from."""
     metric: ClassVar[Metric] = "hamming"
     """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration"})
-    """The parameters that it has besides ε and the adjacency."""
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
+    of_many_lengths: bool = False
+    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
     price_of_grace: str | None = None
@@ -97,8 +97,7 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     @classmethod
     def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
         """The mechanism on this language with the parameters of a choice that it takes."""
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **taken)
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen_parameters(cls, choice))
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
@@ -235,11 +234,6 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     @property
     def tells_apart(self) -> bool:
         """Whether some words that are not adjacent can be distinguished, however small ε is."""
-        return False
-
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether what is released carries no information about the word."""
         return False
 
     @property

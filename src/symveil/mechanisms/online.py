@@ -69,7 +69,6 @@ class Online(Mechanism):
 
     name = "online"
     label: ClassVar[str] = "online (symbol by symbol)"
-    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -20,13 +20,13 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import INFINITE, Cost
 from symveil.languages.free import FreeLanguage
-from symveil.languages.language import FAR, Language
+from symveil.languages.language import FAR
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency, read_beyond
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
-from symveil.mechanisms.law import Law
+from symveil.mechanisms.law import Law, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import MOST_ROWS, NumberedWords, Programme
@@ -91,7 +91,6 @@ class Optimal(Mechanism):
 
     name = "optimal"
     label: ClassVar[str] = "optimal (small languages)"
-    takes: ClassVar[frozenset[str]] = frozenset({"prior", "cost", "cap", "costs"})
 
     def __init__(
         self,
@@ -165,24 +164,6 @@ class Optimal(Mechanism):
         return made
 
     @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
-        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
-        return cls._chosen(language, choice, None)
-
-    @classmethod
-    def _chosen(cls, language: Language, choice: MechanismChoice, solved: SolvedLaw | Literal["flat"] | None) -> Self:
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        beyond = "nothing" if choice.grace is None else "graceful"
-        return cls(
-            language,  # type: ignore[arg-type]  # it is looked at there
-            epsilon=choice.epsilon,
-            adjacency=choice.adjacency,
-            solved=solved,
-            beyond=beyond,
-            **taken,
-        )
-
-    @classmethod
     def flat(cls, language: FreeLanguage | RunLanguage, choice: MechanismChoice) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
@@ -204,7 +185,8 @@ class Optimal(Mechanism):
         if choice.grace is None or not language.has_at_most(MOST_WORDS):
             return None
         try:
-            return cls._chosen(language, choice, "flat")
+            chosen = chosen_parameters(cls, choice)
+            return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, solved="flat", **chosen)
         except ParameterError:  # no such weights
             return None
 

@@ -71,8 +71,6 @@ class Staircase(CostWeighted):
     name = "staircase"
     label: ClassVar[str] = "staircase"
 
-    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"step"}
-
     def __init__(
         self,
         language: Language,

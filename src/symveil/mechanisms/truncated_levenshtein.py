@@ -214,7 +214,6 @@ class TruncatedLevenshtein(Mechanism):
     name = "truncated-levenshtein"
     label: ClassVar[str] = "truncated Levenshtein (hides the length)"
     metric: ClassVar[Metric] = "levenshtein"
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cutoff"})
 
     def __init__(
         self,

@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID
 from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.errors import ParameterError
-from symveil.formats.manifest import CENTRAL_FORMAT, FORMAT, Manifest, alphabet_digest, model_digest
+from symveil.formats.manifest import (
+    CENTRAL_FORMAT,
+    FORMAT,
+    Manifest,
+    alphabet_digest,
+    model_digest,
+    passes_unprotected,
+)
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
 from symveil.laws.adjacency import chosen_adjacency, refuse_thin, share_of_positions
@@ -30,9 +37,8 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.laws.protection import Protection, protection
 from symveil.ledger.composition import approximate_loss, pure_loss, symbol_loss
 from symveil.ledger.units import EVERYTHING, PERSON, Unit, charged_units, shown_units
-from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
+from symveil.mechanisms.calibrate import RowLaws, law_rows, mechanism_by_rows
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
-from symveil.mechanisms.law import law_row
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
@@ -234,12 +240,12 @@ class LocalSpec(ReleaseSpec):
         record: str,
         model_file: Path | None,
         charged: bool,
-        said: Mapping[str, object],
+        further: Mapping[str, object],
     ) -> Manifest:
         """The manifest. Averages in it are over the public model, never over the data.
 
-        `facts` are public facts about the output, and `record` is what one sequence is there. `said` has what else its
-        reader should know: the day, the columns that pass.
+        `facts` are public facts about the output, and `record` is what one sequence is there. `further` has what
+        else its reader should know: the day, the columns that pass.
         """
         promise, digests = self.promised(written.lengths, charged=charged), self.public_digests()
         first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
@@ -251,7 +257,7 @@ class LocalSpec(ReleaseSpec):
             "parameters": self.document(),
             "classes": promise["classes"],
             "law": promise["law"],
-            **self._stand_in(promise["law"], said),
+            **self._stand_in(promise["law"], further),
             **self.public_words(None if model_file is None else model_file.name),
             "digests": {
                 "model": digests["model"],
@@ -268,16 +274,16 @@ class LocalSpec(ReleaseSpec):
             **({} if self.policy is None else {"policy": self.policy}),
             "unit": str(self.unit),
             "record": record,
-            **said,
+            **further,
         }
         return Manifest({**document, "passes_unprotected": passes_unprotected(document)})
 
-    def _stand_in(self, rows: Sequence[Mapping[str, Any]], said: Mapping[str, Any]) -> dict[str, Any]:
+    def _stand_in(self, rows: Sequence[Mapping[str, Any]], further: Mapping[str, Any]) -> dict[str, Any]:
         """The law of the length that averages are about, where it is no length of the file."""
-        averages = (said.get("expected_error"), said.get("attacker"))
+        averages = (further.get("expected_error"), further.get("attacker"))
         averaged = {each["length"] for each in averages if each is not None}
         missing = sorted(n for n in averaged if not any(row["lengths"][0] <= n <= row["lengths"][1] for row in rows))
-        return {"stand_in": laws(self.mechanism, np.array(missing))} if missing else {}
+        return {"stand_in": law_rows(self.mechanism, np.array(missing))} if missing else {}
 
     def promised(self, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
         """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
@@ -299,7 +305,7 @@ class LocalSpec(ReleaseSpec):
                 "loss_at": self.mechanism.curve(lengths).rows(),
             },
             "classes": [_class_document(each) for each in classes],
-            "law": laws(self.mechanism, lengths),
+            "law": law_rows(self.mechanism, lengths),
             "protection": None if near is None else near.document(),
             "positions_with_alternatives": share,
             "thin": share is not None and 2 * share < 1,
@@ -348,33 +354,6 @@ class LocalSpec(ReleaseSpec):
         return protection(language, self.mechanism.adjacency)
 
 
-def passes_unprotected(document: Mapping[str, Any]) -> list[str]:
-    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences.
-
-    Parameters
-    ----------
-    document
-        The manifest of a private file.
-
-    >>> counts = {"dropped_unknown": 0, "dropped_over_budget": 0}
-    >>> passes_unprotected({"output": {"format": "CSV", "columns": {"id": "trip", "sequence": "s"}}, "kept": ["town"],
-    ...                     "parameters": {"metric": "hamming"}, "counts": counts})
-    ['trip', 'town', 'number of sequences', 'order of sequences', 'length of each sequence']
-    """
-    output, parameters, counts = document["output"], document["parameters"], document["counts"]
-    listed = [output["columns"][name] for name in ("id", "case") if name in output["columns"]]
-    listed += [*document.get("kept", ()), "number of sequences", "order of sequences"]
-    if parameters["metric"] != "levenshtein":
-        listed.append("length of each sequence")
-    if parameters.get("public_start"):
-        listed.append("first symbol of each sequence")
-    if counts["dropped_unknown"] or counts["dropped_over_budget"]:
-        listed.append("which sequences are left out")
-    if "kept" not in document:
-        listed.append("columns that were kept, which this older manifest does not list")
-    return listed
-
-
 def _class_document(each: LengthClass) -> dict[str, object]:
     return {
         "lengths": list(each.lengths),
@@ -382,34 +361,6 @@ def _class_document(each: LengthClass) -> dict[str, object]:
         "eta": None if each.rate is None else spelled(each.rate),
         "guarantee": {"epsilon": each.guarantee.epsilon, "how": each.guarantee.how},
     }
-
-
-def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Everything that the law of the noise depends on, by length: enough to undo it without searching or proving again.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the words of a file.
-    lengths
-        The lengths that occur; looked at where they are public.
-    """
-    if mechanism.metric == "levenshtein":
-        return [{"lengths": [0, mechanism.largest_output], **_law(mechanism)}]
-    found: list[dict[str, Any]] = []
-    for length in np.unique(lengths[lengths > 0]).tolist():
-        own = mechanism.of_length(length)
-        if own is None:
-            continue
-        law, first = _law(own), length
-        if found and {key: value for key, value in found[-1].items() if key != "lengths"} == law:
-            first = found.pop()["lengths"][0]
-        found.append({"lengths": [first, length], **law})
-    return found
-
-
-def _law(mechanism: Mechanism) -> dict[str, object]:
-    return law_row(mechanism.law, reach=mechanism.reach, parameters=mechanism.parameters_document())
 
 
 @dataclass(frozen=True, kw_only=True)

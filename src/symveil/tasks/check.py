@@ -17,7 +17,7 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.compatibility import as_recorded, choice_from_manifest
-from symveil.formats.manifest import Manifest, alphabet_digest, read_any_manifest
+from symveil.formats.manifest import Manifest, alphabet_digest, passes_unprotected, read_any_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
@@ -26,7 +26,7 @@ from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
-from symveil.release.spec import LocalSpec, passes_unprotected
+from symveil.release.spec import LocalSpec
 from symveil.tasks.check_central import (
     Check,
     CheckedManifest,

@@ -19,12 +19,13 @@ from symveil.enforcement.enforce import Enforcement, Sensitive
 from symveil.enforcement.synthesize import Synthesis
 from symveil.errors import ParameterError, TooLargeError
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.mechanisms.averages import mean_error
 from symveil.numbers.conversions import rational
 from symveil.numbers.rationals import exact
 from symveil.storage.atomic import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_log import enforced_log, release_log
-from symveil.tasks.explain import bound_document, least_possible_on, mean_error
+from symveil.tasks.explain import bound_document, least_possible_on
 from symveil.tasks.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed

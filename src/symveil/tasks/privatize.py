@@ -207,7 +207,7 @@ def _promise(
         record="row" if facts["form"] == "wide" else "case",
         model_file=model_file,
         charged=False,
-        said={"kept": list(reading.keep)},
+        further={"kept": list(reading.keep)},
     ).document
     document["digests"]["output"] = None
     plain: dict[str, Any] = json.loads(json.dumps(document))

@@ -316,7 +316,7 @@ def release_file(
             record=job.record,
             model_file=model_file,
             charged=run.ledger is not None,
-            said={
+            further={
                 "date": date,
                 "kept": list(columns.keep),
                 "person": columns.person,
@@ -349,7 +349,7 @@ def release_file(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name `person` "
             "or `identifier` where the same people come again"
         )
-    if release.mechanism.tells_nothing:
+    if release.mechanism.law.tells_nothing:
         notes.append(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound `max_length` where sequences are short"
