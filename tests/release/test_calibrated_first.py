@@ -189,6 +189,21 @@ def test_a_length_without_a_law_is_one_line(tmp_path) -> None:
         sv.estimate(tmp_path / "p.csv", "visits", model=tmp_path / "model.json")
 
 
+def test_averages_of_long_words_are_about_a_length_that_has_a_law_in_the_manifest(tmp_path) -> None:
+    """Words of 130 symbols on a ring of 1,000 states are too long for averages: words of 100 or 50 stand for them."""
+    wide = [(f"{s}{p}", f"{o}{(p + 1) % 500}", "1/2") for p in range(500) for s in "lr" for o in "lr"]
+    options = written(tmp_path, wide, [" ".join(f"l{place}" for place in range(130))] * 3)
+    release = privatize_file(tmp_path / "true.csv", tmp_path / "p.csv", **{**options, "mechanism": "online"})
+    document = json.loads(release.manifest_file.read_text())
+    averaged = document["expected_error"]["length"]
+    assert averaged < 130 and [row["lengths"] for row in document["stand_in"]] == [[averaged, averaged]]
+    assert check_manifest(release.manifest_file).holds
+    del document["stand_in"]
+    release.manifest_file.write_text(json.dumps(document))
+    failed = [check.name for check in check_manifest(release.manifest_file).checks if not check.holds]
+    assert failed == ["expected error", "attacker"]
+
+
 # --- manifests of earlier versions ---------------------------------------------------------------
 
 OF_0_3 = Path(__file__).parents[1] / "fixtures" / "manifests_0_3"
