@@ -237,13 +237,13 @@ def calibrated_rate(
     covering = weighting.covering if of_many_lengths and not few else weighting
     affordable = not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK
     if affordable and proof in ("", "halves"):
-        found = met_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
-        if found is not None and (older is None or found.rate > older.rate):
-            return replace(found, proof="halves")
-        if found is not None and older is not None:
+        result = met_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
+        if result is not None and (older is None or result.rate > older.rate):
+            return replace(result, proof="halves")
+        if result is not None and older is not None:
             return older
     if proof == "halves":
         return weighting.classic(epsilon)
     long_windows = proof == "long blocks"
-    found = certify_cost(covering, epsilon=epsilon, progress=progress, claimed=claimed, long_windows=long_windows)
-    return older if older is not None and older.rate > found.rate else found
+    result = certify_cost(covering, epsilon=epsilon, progress=progress, claimed=claimed, long_windows=long_windows)
+    return older if older is not None and older.rate > result.rate else result

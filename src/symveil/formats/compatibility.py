@@ -105,15 +105,15 @@ def as_recorded(promise: dict[str, Any], document: Mapping[str, Any]) -> dict[st
 
 def _without_certificates(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The laws as 0.3 wrote them; neighbouring lengths that differ in their certificates only are one row."""
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for row in rows:
         plain = {name: value for name, value in row.items() if name not in _LAW_SINCE_0_4}
         if plain["mechanism"] == "optimal" and row.get("beyond") == "graceful":
             plain["beyond"] = row["beyond"]
-        if found and {**found[-1], "lengths": plain["lengths"]} == plain:
-            plain["lengths"] = [found.pop()["lengths"][0], plain["lengths"][1]]
-        found.append(plain)
-    return found
+        if results and {**results[-1], "lengths": plain["lengths"]} == plain:
+            plain["lengths"] = [results.pop()["lengths"][0], plain["lengths"][1]]
+        results.append(plain)
+    return results
 
 
 _LAW_SINCE_0_4 = ("certificate", "beyond")

@@ -266,9 +266,9 @@ def law_row(law: Law, *, reach: int, parameters: Mapping[str, object]) -> dict[s
         What the mechanism shows of itself (`Mechanism.parameters_document`).
     """
     given, certificate = dict(law.parameters), law.certificate
-    kept = {"beyond": given["beyond"]} if "beyond" in given else {}
+    beyond = {"beyond": given["beyond"]} if "beyond" in given else {}
     proof: dict[str, object] | None = None
     if certificate is not None:
         proof = {"loss": spelled(certificate.loss), "how": certificate.how, "proof": certificate.proof}
     table = {} if law.table is None else law.table.document()
-    return {"mechanism": law.kind, "reach": reach, **parameters, **table, **kept, "certificate": proof}
+    return {"mechanism": law.kind, "reach": reach, **parameters, **table, **beyond, "certificate": proof}

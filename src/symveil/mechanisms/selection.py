@@ -45,8 +45,11 @@ def select_mechanism(language: Language, **choice: Any) -> Mechanism:
         Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
         too, the Levenshtein distance.
     choice
-        The fields of `MechanismChoice` by name: `epsilon`, and what is to be other than the default. The metric and the
-        public start are those of the language.
+        The fields of `MechanismChoice` by name; the metric and the public start are those of the language.
+    epsilon, mechanism, adjacency, calibration, prior, utility, offset, cutoff, not_private
+        As in `MechanismChoice`.
+    cost, cap, balanced, step, costs, beyond
+        As in `MechanismChoice`.
 
     >>> import symveil as sv
     >>> words = sv.words("abc", 6)

@@ -89,7 +89,7 @@ class ReleaseSpec(ABC):
         return Price(charge=charged_units(self.budget), loss=self.loss, unit=self.unit)
 
     def charged(self, *, charged: bool) -> str | None:
-        """The charge as it is shown; None where nobody is charged."""
+        """The charge as it is shown; None where there is no charge."""
         return shown_units(charged_units(self.budget)) if charged else None
 
     def public_digests(self) -> dict[str, str | None]:
@@ -105,7 +105,7 @@ class ReleaseSpec(ABC):
         Parameters
         ----------
         model_file
-            The plain name of the model's file: which folders its holder has is nobody's business.
+            The plain name of the model's file: which folders its holder has is not public.
         """
         listed = None if self.alphabet is None or self.model is not None else self.alphabet.symbols
         return {
@@ -191,12 +191,12 @@ class LocalSpec(ReleaseSpec):
     def whole_loss(self, *, proved: bool = True) -> Callable[[int], float]:
         """What two words of a length lose at most, however many symbols differ; infinite where nothing is known.
 
-        Nothing is known with a public start, where words that begin differently are told apart; nor of policies.
+        Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
 
         Parameters
         ----------
         proved
-            Whether the bound of each length is worked out, as for the manifest; else what the choice keeps for all.
+            Whether the bound of each length is computed, as for the manifest; else what the choice keeps for all.
         """
         mechanism, choice = self.mechanism, self.choice
 
@@ -315,7 +315,7 @@ class LocalSpec(ReleaseSpec):
     def hidden_share(self, lengths: NDArray[np.int64]) -> float | None:
         """On a model the share of positions of typical sequences that have an alternative within b; None elsewhere.
 
-        A policy for opacity has secrets of its own: nothing is said of it.
+        A policy for opacity has secrets of its own: it is left out.
 
         Parameters
         ----------

@@ -250,11 +250,11 @@ def averaged_lengths(mechanism: Mechanism, lengths: NDArray[np.int64]) -> NDArra
     language = mechanism.language
     if not isinstance(language, AnyLength):
         return lengths
-    found = set()
+    averaged = set()
     for length in lengths[lengths > 0].tolist():
         quick = _quick_lengths(mechanism, length)
-        found.update(next(([each] for each in quick if language.of_length(each) is not None), []))
-    return np.array(sorted(found), dtype=np.int64)
+        averaged.update(next(([each] for each in quick if language.of_length(each) is not None), []))
+    return np.array(sorted(averaged), dtype=np.int64)
 
 
 def least_possible(mechanism: Mechanism) -> LowerBound | None:

@@ -220,10 +220,10 @@ class PrivateFile:
     def _check_bytes(self) -> None:
         if self._frame is not None:
             return  # a table has no bytes of its own: its symbols and its number of sequences are compared
-        found = digest_of_folder(self.path) if self.path.is_dir() else digest_of(self.path)
-        if found is None:
+        digest = digest_of_folder(self.path) if self.path.is_dir() else digest_of(self.path)
+        if digest is None:
             raise FileError(str(self.path), expected="a private file or folder", found="none")
-        if found != self.document["digests"]["output"]:
+        if digest != self.document["digests"]["output"]:
             raise FileError(
                 str(self.path), expected="the bytes that the manifest tells", found="others; is it another release's?"
             )

@@ -105,15 +105,15 @@ class Rerelease:
     @computed_once
     def _laws(self) -> list[Mechanism]:
         """The mechanism of each law in the manifest; refused where one of them cannot be undone."""
-        found = [self.mechanism(row["lengths"][1]) for row in self._rows]
-        for law in (each.law for each in found):
+        results = [self.mechanism(row["lengths"][1]) for row in self._rows]
+        for law in (each.law for each in results):
             undone = law.kind != PermuteAndFlip.name and (law.kind != Optimal.name or _is_flat(law))
             if self._release.model is not None and not undone:
                 raise InputError(
                     "estimate: expected a mechanism that can be undone on a model (exponential, staircase, online, "
                     f"flat), found {law.kind}, whose iterates need not come closer to the truth"
                 )
-        return found
+        return results
 
     @property
     def steps(self) -> int:
