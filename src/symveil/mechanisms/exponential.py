@@ -9,7 +9,7 @@ exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the wor
 a little; how much is bounded by proof, for the utility −d (docs/theory/certified-calibration.md).
 
 On a model the distance may be another one: what symbols cost is then given, or counted in swaps that adjacent words can
-make (docs/theory/near-optimal.md).
+make (docs/theory/certified-calibration.md).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Exponential(CostWeighted):
 
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
     small ε gives typical trajectories instead of uniformly random ones (docs/theory/certified-calibration.md).
-    `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/near-optimal.md).
+    `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/certified-calibration.md).
 
     Parameters
     ----------
