@@ -17,7 +17,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import make_notebooks
 
-
 ROOT = Path(__file__).parents[2]
 SAME = doctest.OutputChecker().check_output
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
