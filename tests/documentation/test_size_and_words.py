@@ -1,7 +1,7 @@
 """How long the book is, in which words it is written, and what every page that shows a release says.
 
-Words are counted in the text outside of code blocks, split at blanks, formulas included. Generated text is not counted: the
-command reference, the API pages, the results of benchmarks. Neither is the changelog, which grows with every version.
+Words are counted in the text outside of code blocks, split at blanks, formulas included. Generated text is not counted:
+the command reference, the API pages, the results of benchmarks. Neither is the changelog, which grows with every version.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from layout.word_list import words_in
 
 from .blocks import PAGES, ROOT, blocks, name
@@ -20,7 +21,9 @@ MOST_OF_A_PAGE = {"README.md": 700, "docs/how-to/": 500, "docs/mechanisms/": 420
 """A page, or a folder, and the most words of it or of each page in it."""
 
 _GENERATED = re.compile(r"<!-- results: .*?<!-- end of the results -->", re.DOTALL)
-RELEASES = re.compile(r"\.release\(|\.step\(|sv\.privatize|privatize_file\(|^symveil (privatize|release) ", re.MULTILINE)
+RELEASES = re.compile(
+    r"\.release\(|\.step\(|sv\.privatize|privatize_file\(|^symveil (privatize|release) ", re.MULTILINE
+)
 LOSS_BEYOND_B = re.compile(r"loss_at|lose at most|loses at most|lose [\d.]*d\b|loss at every distance")
 UNPROTECTED = re.compile(r"pass(es)?_?\s?unprotected|unprotected", re.IGNORECASE)
 PROOF = re.compile(r"\]\([^)]*(theory/|mechanisms/)[^)]*\)")
