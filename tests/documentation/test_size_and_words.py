@@ -1,7 +1,7 @@
 """How long the book is, in which words it is written, and what every page that shows a release says.
 
 Words are counted in the text outside of code blocks, split at blanks, formulas included. Generated text is not counted:
-the command reference, the API pages, the results of benchmarks. Neither is the changelog, which grows with every version.
+the command reference, the API pages, the results of benchmarks. Neither is the changelog.
 """
 
 from __future__ import annotations
