@@ -6,9 +6,8 @@ import time
 from fractions import Fraction
 
 import pytest
-from calibration_oracle import chain_case, random_chain_case, random_system_case, seeded
+from calibration_oracle import chain_case, enumerated, random_chain_case, random_system_case, seeded
 
-from symveil.calibration.enumeration import exact_loss, written_out
 from symveil.errors import TooLargeError
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
@@ -22,9 +21,9 @@ def test_it_is_the_loss_of_the_definition_rounded_up() -> None:
         if case is None or len(case.weights) > 250:
             continue
         adjacency, rate = dice.randint(1, 4), Fraction(dice.randint(1, 600), 100)
-        words = written_out(case.language, with_prior=case.with_prior)
-        assert words is not None
-        found = float(exact_loss(words, rate=rate, adjacency=adjacency))
+        loss = enumerated(case.language, rate=rate, adjacency=adjacency, with_prior=case.with_prior)
+        assert loss is not None
+        found = float(loss.loss)
         expected = case.loss(float(rate), adjacency)
         assert expected - 1e-13 <= found <= expected + 1e-10
         tried += expected > 0
@@ -38,29 +37,27 @@ def _complete(states: int) -> MarkovChain:
 
 @pytest.mark.compiled
 def test_ten_thousand_words_take_seconds() -> None:
-    words = written_out(runs(_complete(10), 4))
-    assert words is not None
     begin = time.process_time()
-    loss = exact_loss(words, rate=Fraction(2), adjacency=2)
-    assert 4 <= loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (docs/theory/tight-calibration.md)
+    found = enumerated(runs(_complete(10), 4), rate=Fraction(2), adjacency=2)
+    assert found is not None
+    assert 4 <= found.loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (docs/theory/tight-calibration.md)
     assert time.process_time() - begin < 20
 
 
 def test_more_words_are_refused() -> None:
     with pytest.raises(TooLargeError):
-        written_out(runs(_complete(11), 4))
+        enumerated(runs(_complete(11), 4), rate=Fraction(1), adjacency=1)
 
 
 def test_large_rates_do_not_underflow() -> None:
     case = chain_case(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 6)
     assert case is not None
-    words = written_out(case.language)
-    assert words is not None
-    loss = exact_loss(words, rate=Fraction(5000), adjacency=1)
-    assert 5000 <= loss < 5000 + Fraction(1, 10**6)
+    found = enumerated(case.language, rate=Fraction(5000), adjacency=1)
+    assert found is not None
+    assert 5000 <= found.loss < 5000 + Fraction(1, 10**6)
 
 
 def test_a_prior_beyond_floats_is_left_to_others() -> None:
     tiny = Fraction(1, 10**120)
     chain = MarkovChain.from_transitions([("a", "a", tiny), ("a", "b", 1 - tiny), ("b", "a", 1)])
-    assert written_out(runs(chain, 6), with_prior=True) is None
+    assert enumerated(runs(chain, 6), rate=Fraction(1), adjacency=1, with_prior=True) is None

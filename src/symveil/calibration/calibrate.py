@@ -9,12 +9,14 @@ of words are compared where they are few or short (`meeting`), and there is that
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration import kept
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, hamming
@@ -60,6 +62,13 @@ class Weighting:
             with_prior=self.with_prior and not self.balanced,
             balance=rate if self.balanced else None,
         )
+
+    @computed_once
+    def digest(self) -> str:
+        """A name of public things only: equal weightings have equal names, in memory and on disk."""
+        language = kept.language_digest(self.language, with_prior=self.with_prior)
+        shape = (language, self.cost.digest, self.adjacency, self.with_prior, self.balanced, self.with_shorter)
+        return hashlib.sha256(repr(shape).encode()).hexdigest()
 
     @property
     def farthest(self) -> int:
@@ -220,11 +229,11 @@ def calibrated_rate(
             return older
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    from symveil.calibration.costs.enumeration import MOST_WORDS  # noqa: PLC0415
     from symveil.calibration.costs.rates import certify_cost  # noqa: PLC0415
+    from symveil.calibration.enumeration import is_enumerable  # noqa: PLC0415
     from symveil.calibration.meeting import met_rate  # noqa: PLC0415
 
-    few = weighting.language.has_at_most(MOST_WORDS)
+    few = is_enumerable(weighting)
     covering = weighting.covering if of_many_lengths and not few else weighting
     if not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK:
         found = met_rate(weighting, epsilon=epsilon, progress=progress)

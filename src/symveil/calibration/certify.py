@@ -40,11 +40,13 @@ from numpy.typing import NDArray
 
 from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
+from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, exact_losses, written_out
+from symveil.calibration.enumeration import MOST_WORDS, Enumeration, enumeration
 from symveil.calibration.search import Found, largest_rate, rounded_down
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.errors import ParameterError
+from symveil.languages.costs import hamming
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
@@ -166,17 +168,22 @@ def graceful_rate(
         Whether words are balanced, for each rate anew.
     """
     farthest = language.largest_distance
-    if farthest == 0 or (balanced and not language.has_at_most(MOST_BALANCED_WORDS)):
+    if farthest == 0:
         return None
-    plain = None if balanced else _asked(language, max(farthest, 1), with_prior).words
-    if plain is None and not balanced:
+    weighting = Weighting(
+        language=language, cost=hamming(language), adjacency=farthest, with_prior=with_prior, balanced=balanced
+    )
+    if not language.has_at_most(MOST_BALANCED_WORDS if balanced else MOST_WORDS):
+        return None
+    words = Enumeration(weighting)
+    if not balanced and words.loss(Fraction(1)) is None:
         return None
 
     def losses_at(rate: Fraction, apart: int) -> dict[int, Fraction]:
-        words = plain if plain is not None else written_out(language, balance=rate)
-        if words is None:  # a prior that floats cannot hold: nothing above the classic bound is known
+        found = words.loss(rate, apart)
+        if found is None:  # a prior that floats cannot hold: nothing above the classic bound is known
             return {each: 2 * rate * each for each in range(1, apart + 1)}
-        return exact_losses(words, rate=rate, farthest=apart)
+        return found.by_distance
 
     def per_place_at(rate: Fraction) -> Fraction:
         return max((loss / distance for distance, loss in losses_at(rate, farthest).items()), default=Fraction(0))
@@ -212,11 +219,12 @@ class _Question:
         return min(self.adjacency, self.language.largest_distance)
 
     @computed_once
-    def words(self) -> WrittenOut | None:
-        """Every word, where they are few."""
-        if not self.language.has_at_most(MOST_WORDS):
-            return None
-        return written_out(self.language, with_prior=self.with_prior)
+    def words(self) -> Enumeration | None:
+        """Every word, where they are few and floats can hold their prior."""
+        language = self.language
+        adjacency, cost = max(self.adjacency, 1), hamming(language)
+        every = enumeration(Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=self.with_prior))
+        return None if every is None or every.loss(Fraction(1)) is None else every
 
     @computed_once
     def windows(self) -> WindowSearch | None:
@@ -236,8 +244,9 @@ class _Question:
         classic = 2 * self.farthest * rate
         if classic == 0:
             return classic, "exact"
-        if self.words is not None:
-            return min(exact_loss(self.words, rate=rate, adjacency=self.adjacency), classic), "exact"
+        exactly = None if self.words is None else self.words.loss(rate)
+        if exactly is not None:
+            return min(exactly.loss, classic), "exact"
         bounds = [classic]
         if self.for_shorter_words_too and self.blocks is not None:
             bound = chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency)
