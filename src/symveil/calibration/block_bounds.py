@@ -245,14 +245,14 @@ def _prepared(search: ChainSearch, before: Boxes, after: Boxes, decay: float, bl
     widest = max(int(np.diff(search.graph.first).max()), int(np.diff(search.reverse.first).max()))
     slack = 16 * (block + 2) * (widest + 8) * 2.0**-53
     offsets, rows, values = [], [], []
-    place = 0
+    index = 0
     for power in search.powers[:block]:
         columns = power.tocsc()
         columns.sort_indices()
-        offsets.append(columns.indptr.astype(np.int64) + place)
+        offsets.append(columns.indptr.astype(np.int64) + index)
         rows.append(columns.indices.astype(np.int64))
         values.append(columns.data)
-        place += columns.nnz
+        index += columns.nnz
     low_before = np.where(before.valid[:, None], before.low, 0.0)
     low_after = np.where(after.valid[:, None], after.low, 0.0)
     accepting = search.language.graph.accepting.astype(np.float64)

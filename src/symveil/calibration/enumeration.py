@@ -41,12 +41,12 @@ Integers = NDArray[np.int64]
 class EnumeratedLoss:
     """A loss, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³, how it is known, and in floats.
 
-    `by_distance`: the largest loss of two words at each distance that occurs; `pair`: two words that lose `least`.
+    `by_distance`: the largest loss of two words at each distance that occurs; `pair`: two words that lose `attained`.
     """
 
     loss: Fraction
     how: How
-    least: float
+    attained: float
     by_distance: dict[int, Fraction]
     pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
 
