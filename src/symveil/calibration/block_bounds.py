@@ -1,6 +1,6 @@
 """A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 Two feasible words of a chain differ in maximal blocks of consecutive positions. Between blocks they
 agree, so swapping one whole block keeps a word feasible, and the loss η·d + ln Z(v)/Z(w) is a sum
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds
@@ -120,7 +120,7 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     entered = np.bincount(graph.target, minlength=size)
     virtual = graph.start if entered[graph.start] == 0 else -1
     starts = np.zeros(size, dtype=np.bool_)
-    starts[_start_states(language)] = True
+    starts[list(language.secret_starts)] = True
     reverse = chain.reversed()
     work = 3.0 * size * graph.edge_count * length
     for direction in (chain, reverse):
@@ -151,15 +151,6 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     return ChainSearch(
         language, with_prior, chain, reverse, length, starts, virtual, tuple(powers), tuple(searched)
     )  # fmt: skip
-
-
-def _start_states(language: RunLanguage) -> list[int]:
-    """The states before the first symbol that may change."""
-    graph = language.graph
-    if not (language.public_start and language.length):
-        return [graph.start]
-    alive = language.alive[language.length - 1]
-    return [int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]]]
 
 
 def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The largest rate whose proved loss stays within the budget (docs/theory/certified-calibration.md).
+"""The largest rate whose proved loss stays within the budget (docs/theory/certificates.md).
 
 For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is exactly
 η·d(w,v) + ln Z(v)/Z(w). How it is known, by what the language allows:
@@ -15,7 +15,7 @@ last two at once.
 
 A cheap proved bound on ln Z(v)/Z(w) for any graph of any size: the largest Z over the smallest.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own
 state t, at least W_k(t):
 
@@ -30,7 +30,6 @@ over the classic ηd where η is large. One pass over the edges per symbol.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -40,7 +39,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
-from symveil.calibration.calibrate import Weighting
+from symveil.calibration.calibrate import Weighting, covering_length
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.enumeration import MOST_WORDS, Enumeration, enumeration
 from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
@@ -86,12 +85,8 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
         scale = math.frexp(float(most.max()))[1]
         most = np.ldexp(most, -scale)
         least, blank = np.ldexp(least, -scale), np.ldexp(blank, -scale)
-    states = [graph.start]
-    if language.public_start and language.length:
-        alive = language.alive[language.length - 1]
-        states = [int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]]]
     ratio = 1.0
-    for state in states:
+    for state in language.secret_starts:
         if not (least[state] > _SMALLEST and most[state] < _LARGEST):
             return math.inf
         ratio = max(ratio, most[state] / least[state])
@@ -111,6 +106,7 @@ def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: flo
 
 _EXACT_TOLERANCE, _EXACT_EVALUATIONS = Fraction(1, 10**6), 40
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
+_SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
 MOST_BALANCED_WORDS = 5000
 """Up to so many words graceful rates are proved with a balance, which takes all pairs twice for each rate."""
 
@@ -276,21 +272,12 @@ def _shared(question: _Question) -> _Question:
         return question
     if language.length <= question.adjacency + 1:
         return question
-    length = next(size for size in _round_lengths() if size >= language.length)
+    length = covering_length(max(language.length, _SHORTEST_SHARED))
     if not endless(language.graph).all():
         return question
     longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
     requested = _question_about(longer, question.adjacency, question.with_prior)
     return _known(replace(requested, for_shorter_words_too=True)) if requested.blocks is not None else question
-
-
-def _round_lengths() -> Iterator[int]:
-    """16, 24, 32, 48, 64, 96 …"""
-    size = 16
-    while True:
-        yield size
-        yield size * 3 // 2
-        size *= 2
 
 
 def _question_about(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:

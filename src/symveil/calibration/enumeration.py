@@ -1,6 +1,6 @@
 """The loss of a small language under any cost and prior: every Z(w), every adjacent pair.
 
-See docs/theory/certified-calibration.md and two-sided.md. With κ(w, w') = e^{−rate·k}, k depends on the two words
+See docs/theory/certificates.md. With κ(w, w') = e^{−rate·k}, k depends on the two words
 alone: N_w(k), the weight of the words with each k, is summed once over all pairs, and Z(w) = Σ N_w(k)·e^{−rate·k} at
 any rate. The largest of ln κ(w, w')/κ(v, w') over all words w' is rate·D(w, v) with one phase, attained at w' = w. With
 several it is at most one step for every period that D(w, v) covers; it is computed where words are few.
