@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ def explain_settings(
     notes: list[str] = []
     typed = mechanism.epsilon or ""
     epsilons, several = read_epsilons(typed), ".." in typed
-    language, choice = source.without_word(replace(mechanism, epsilon=epsilons[0]), length, notes)
+    language, choice = source.without_word(mechanism.at(epsilons[0]), length, notes)
     found: list[PublicAverages] = []
     with progress_bar("averaging") as progress:
         for number, epsilon in enumerate(epsilons, start=1):
@@ -117,13 +117,13 @@ def show_hides(
     """Print what each adjacency hides on a model, and plot it if asked; nothing but the model is looked at."""
     from symveil.laws.adjacency import adjacency_table
 
-    typed = [f"--{field.name.replace('_', '-')}" for field in fields(mechanism) if _was_typed(field.name)]
+    typed = [f"--{name.replace('_', '-')}" for name in (*mechanism.typed, *mechanism.files) if _was_typed(name)]
     for option in [*typed, *(option for option, value in needs_epsilon.items() if value is not None)]:
         if option != "--adjacency":
             raise InputError(f"epsilon: expected --epsilon with {option}, found none")
     notes: list[str] = []
     # nothing of a mechanism is looked at: any budget names the same words
-    language, choice = source.without_word(replace(mechanism, epsilon="1"), length, notes)
+    language, choice = source.without_word(mechanism.at("1"), length, notes)
     table = adjacency_table(language, adjacencies=None if choice.adjacency is None else [choice.adjacency])
     if plot is not None:
         from symveil.tasks.draw import plot_adjacency_table
@@ -316,7 +316,7 @@ def explain_command(
     if at_distance is not None and draw is None:
         raise InputError("at-distance: expected --draw with it, found none")
     notes: list[str] = []
-    if mechanism.metric == "levenshtein" and curves:
+    if mechanism.typed["metric"] == "levenshtein" and curves:
         raise InputError("curves: expected --metric hamming with --curves, found levenshtein")
     built, word = source.read(mechanism, notes)
     explanation = explain_word(word, built, count=count)

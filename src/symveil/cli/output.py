@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from symveil.cli.field_options import Lately
 from symveil.cli.progress import rest
 from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
@@ -180,7 +181,7 @@ def require_not_read(*read: Path | None, **written: Path | None) -> None:
 _HELP = {"help_option_names": ["--help", "-h"]}
 
 
-class Command(click.Command):
+class Command(Lately, click.Command):
     """A command whose example stands in its help as it is typed: on one line, to be copied."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -23,12 +23,12 @@ from symveil.cli.output import (
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
     again_option,
-    choice_option,
     column_options,
     engine_options,
     file_option,
     json_option,
     ledger_option,
+    on_unknown_option,
     out_option,
     over_budget_option,
     person_option,
@@ -38,6 +38,7 @@ from symveil.cli.single_options import (
     start_option,
     thin_option,
     time_step_option,
+    true_error_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -111,11 +112,7 @@ def print_plan(plan: BudgetPlan) -> None:
 @person_option
 @ledger_option(required=False)
 @over_budget_option
-@choice_option(
-    "--on-unknown",
-    of=("error", "drop-sequence"),
-    text="What happens to sequences that the alphabet or model does not have.",
-)
+@on_unknown_option
 @release_id_option(required=False)
 @again_option
 @engine_options
@@ -126,7 +123,7 @@ def print_plan(plan: BudgetPlan) -> None:
     help="With --ledger: who would be charged what, what a year would cost, and which answers estimate will be able to "
     "give; nothing is drawn, charged or written.",
 )
-@click.option("--unsafe-report-true-error", is_flag=True, help="Also tell how much was changed: not private.")
+@true_error_option
 @size_options
 @thin_option
 @spreadsheet_option
@@ -146,15 +143,16 @@ def privatize_command(
     """Privatise a file of sequences.
 
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
-    drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
-    manifest beside the private file says what is promised; symveil check rechecks it.
+    drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start
+    (--step 1h means --time-step 1h). A manifest beside the private file says what is promised; symveil check rechecks
+    it.
     """
     from symveil.storage.atomic import check_place, write_text
     from symveil.tasks.doubts import hides_little, thin_protection
     from symveil.tasks.privatize_file import privatize_file
     from symveil.tasks.release_report import attacker_in, protection_in
 
-    if mechanism.not_private:
+    if mechanism.typed["not_private"]:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
     given = source.parameters()
     if mechanism.time_step is not None:

@@ -39,10 +39,11 @@ from symveil.formats.sequences.records import PLACE, SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
+from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.parameters import FileReading, check_names, shows_fields
+from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]
