@@ -46,7 +46,7 @@ from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import read_length
 from symveil.numbers.rationals import Number, spelled
-from symveil.parameters.declaration import Exact, File, Flag, OneOf, Whole, declared, listing_fields
+from symveil.parameters.declaration import Exact, Flag, OneOf, Table, Whole, declared, listing_fields
 
 AUTO = "auto"
 """Instead of a name: of the candidates that keep the promise, the one with the least expected error."""
@@ -223,7 +223,7 @@ class MechanismChoice:
     )
     costs: CostTable | None = field(
         default=None,
-        metadata=declared("What each pair of symbols costs (`CostTable`).", label="Costs", domain=File(), option=None),
+        metadata=declared("What each pair of symbols costs (`CostTable`).", label="Costs", domain=Table(), option=None),
     )
     beyond: str | None = field(
         default=None,

@@ -124,6 +124,13 @@ class File(Domain):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Table(Domain):
+    """An object of Python that is an object in JSON."""
+
+    kind: ClassVar[str] = "object"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Several(Domain):
     """Texts; an option that may be repeated."""
 

@@ -195,7 +195,7 @@ class ChoiceParameters(TypedDict, total=False):
 
     epsilon: Number
     mechanism: str
-    adjacency: Adjacency
+    adjacency: Adjacency | None
     calibration: str
     prior: str
     utility: str
