@@ -32,14 +32,6 @@ def number_option(name: str, metavar: str, *, text: str, default: int | None = N
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
-observations_adjacency_option = click.option(
-    "--adjacency",
-    metavar="B|all",
-    default="1",
-    show_default=True,
-    help="Observations that differ in up to B events are to look alike.",
-)
-
 thin_option = options_of(RunOptions, "thin")
 
 k_option = click.option(

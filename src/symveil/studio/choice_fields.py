@@ -106,7 +106,8 @@ def choice_of(values: Mapping[str, str], adjacency: Adjacency) -> MechanismChoic
         if name not in unset and name != "adjacency" and (text or name == "epsilon")
     }
     files = {each.name: read.pop(each.name) for each in parameters_of(CostFiles) if each.name in read}
-    costs = CostFiles(**{name: Path(text) if name in FILES else text for name, text in files.items()}).table()
+    paths: dict[str, Any] = {name: Path(text) if name in FILES else text for name, text in files.items()}
+    costs = CostFiles(**paths).table()
     if read.get("cost") == "given" and costs is None:
         raise ParameterError("costs", expected="a table of costs: drop a file below", found="none yet")
     kind = BY_NAME.get(read.get("mechanism", AUTO))

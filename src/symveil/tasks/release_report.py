@@ -10,11 +10,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from symveil.formats.page import page, table
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
 from symveil.release.promise import passes_unprotected
+from symveil.reports.page import page, table
 from symveil.tasks.doubts import (
     hides_little,
     large_loss,

@@ -17,7 +17,6 @@ from typing import Literal, TypeVar
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
 from symveil.formats.models.model_files import load_model
-from symveil.formats.page import table
 from symveil.formats.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel
@@ -30,6 +29,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
 from symveil.numbers.rationals import shown_at_least
+from symveil.reports.page import table
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
