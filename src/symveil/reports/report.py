@@ -130,3 +130,16 @@ def facts_report(title: str, rows: Iterable[tuple[str, str]], *further: Section)
         Sections behind them.
     """
     return Report(title=title, sections=(Section(title, (Facts.from_rows(rows),)), *further))
+
+
+def text_report(title: str, texts: Iterable[str]) -> Report:
+    """A report of a few sentences.
+
+    Parameters
+    ----------
+    title
+        What it is about.
+    texts
+        The sentences, a line each.
+    """
+    return Report(title=title, sections=(Section(title, tuple(map(Text, texts))),))
