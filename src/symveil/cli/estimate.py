@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import late_options
 from symveil.cli.output import (
     command,
     print_json,
@@ -27,19 +26,19 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
+from symveil.estimation.names import CHOICES
 
 _SHOWN = 50
 
 
-def _statistic_option() -> list[click.Option]:
-    from symveil.estimation.statistics import CHOICES
-
-    return [click.Option(["--statistic"], metavar="S", required=True, help=f"One of {', '.join(CHOICES)}.")]
-
-
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")
 @click.argument("private", metavar="PRIVATE", type=PATH)
-@late_options(_statistic_option)
+@click.option(
+    "--statistic",
+    metavar="S",
+    required=True,
+    help=f"One of {', '.join(CHOICES)}.",
+)
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
 @choice_option(
