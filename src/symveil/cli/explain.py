@@ -161,27 +161,19 @@ def _explain_word(
     as_json: bool,
 ) -> None:
     """Print what would be released for a word, and write pictures of it."""
-    from symveil.tasks.draw import draw_automaton, error_curves, plot_law, save_curves
+    from symveil.tasks.draw import draw_explanation
     from symveil.tasks.explain import explain_word
     from symveil.tasks.explain_report import explanation_report
 
-    draw, plot, curves = (pictures[name] for name in ("draw", "plot", "curves"))
-    require_suffix("draw", draw, (".svg", ".dot"))
+    require_suffix("draw", pictures["draw"], (".svg", ".dot"))
     require_different(**pictures)
-    if at_distance is not None and draw is None:
+    if at_distance is not None and pictures["draw"] is None:
         raise InputError("at-distance: expected --draw with it, found none")
-    if mechanism.typed["metric"] == "levenshtein" and curves:
+    if mechanism.typed["metric"] == "levenshtein" and pictures["curves"]:
         raise InputError("curves: expected --metric hamming with --curves, found levenshtein")
     notes: list[str] = []
     built, word = source.read(mechanism, notes)
     explanation = explain_word(word, built, count=count)
-    if draw:
-        draw_automaton(word, built.language, draw, distance=at_distance)
-    if plot:
-        plot_law(explanation, plot)
-    if curves:
-        with progress_bar("computing curves") as progress:
-            lines = error_curves(built.language, word=word, adjacency=built.adjacency, progress=progress)
-        save_curves(lines, curves)
-    notes += [f"wrote {path}" for path in (draw, plot, curves) if path]
+    with progress_bar("computing curves") as progress:
+        notes += draw_explanation(explanation, word, pictures, distance=at_distance, progress=progress)
     print_result(explanation.document, explanation_report(explanation), as_json=as_json, notes=notes)
