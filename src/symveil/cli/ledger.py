@@ -100,8 +100,8 @@ def grant_command(
     from symveil.tasks.ledger_report import grant_report
 
     if everyone == bool(persons or persons_file):
-        found = "both" if everyone else "neither"
-        raise ParameterError("person", expected="--person or --persons, or --everyone", found=found)
+        actual = "both" if everyone else "neither"
+        raise ParameterError("person", expected="--person or --persons, or --everyone", found=actual)
     unit = _unit(adjacency, metric, public_start)
     if unit is not None and compares == "persons":
         raise ParameterError(

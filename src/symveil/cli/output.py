@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
 
 
-def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
-    """The first rows of a table with names; `said` tells what kind of numbers they are.
+def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, text: str) -> None:
+    """The first rows of a table with names; `text` tells what kind of numbers they are.
 
     Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title says
     which intervals hold for rows that were picked so.
@@ -39,7 +39,7 @@ def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, sa
         covers = f"low all to high all covers all {len(table)} rows at once ({level}), also the largest"
     else:
         covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
-    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}\n{covers}", heads, rows)
+    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {text}\n{covers}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
@@ -56,7 +56,7 @@ def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
     text = CONTROLS.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
+        lambda match: f"\\u{ord(match[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
     )
     # a question mark in the place of what a code page does not have would be another document
     click.echo(text if encodable(text, sys.stdout) else json.dumps(document, allow_nan=False))
@@ -117,12 +117,12 @@ def require_different(**paths: Path | None) -> None:
 
 def require_not_read(*read: Path | None, **written: Path | None) -> None:
     """Refuse to write over what is read: a private file that was paid for cannot be drawn again."""
-    kept = [path.resolve() for path in read if path is not None]
+    resolved = [path.resolve() for path in read if path is not None]
     for option, path in written.items():
         if path is None:
             continue
-        same = any(path.resolve() == each or (each.is_dir() and each in path.resolve().parents) for each in kept)
-        linked = path.exists() and any(each.exists() and path.samefile(each) for each in kept)
+        same = any(path.resolve() == each or (each.is_dir() and each in path.resolve().parents) for each in resolved)
+        linked = path.exists() and any(each.exists() and path.samefile(each) for each in resolved)
         if same or linked:
             raise ParameterError(option, expected="another file than those that are read", found=repr(path.name))
 
@@ -210,7 +210,7 @@ def _write_example(example: str | None, formatter: click.HelpFormatter) -> None:
 
 
 def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command; nobody should have to guess how it is used."""
+    """Make a function a command whose help shows its usage and an example."""
     return click.command(name, cls=Command, epilog=f"Example: {example}", context_settings=_HELP)
 
 

@@ -35,7 +35,7 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     CHAIN is JSON (kind labelled-chain), .tra with .lab beside it, .drn or .umb. For each pair, delta lies in the
     bracket lv, and below the distances ld = lgd and bd. With --epsilon, upper bounds are proved at a rational just
     below e^epsilon and lower bounds just above. A channel is a table with the columns input, output and probability.
-    Its answers are exact; without --epsilon the smallest one is told, for --delta or without any.
+    Its answers are exact; without --epsilon the smallest one is shown, for --delta or without any.
     """
     from symveil.formats.models.transition_tables import is_channel_table
     from symveil.tasks.verify import privacy_curve_up_to

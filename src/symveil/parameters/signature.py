@@ -64,11 +64,11 @@ def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[
             for each in fields(kind)
             if each.name in types.__annotations__
         }
-        by_place = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
+        positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
         by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
         everything = taken | by_name
         ordered = [everything.pop(name) for name in first] + list(everything.values())
-        function.__signature__ = plain.replace(parameters=[*by_place, *ordered])  # type: ignore[attr-defined]
+        function.__signature__ = plain.replace(parameters=[*positional, *ordered])  # type: ignore[attr-defined]
         return function
 
     return decorate

@@ -115,7 +115,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\\x1b[2Jb\\u202e"))
     a\\x1b[2Jb\\u202e
     """
-    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+    return CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def writable(text: str, stream: TextIO) -> str:

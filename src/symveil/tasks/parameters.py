@@ -52,7 +52,7 @@ class RunOptions:
             "The ledger: a file, or postgresql://user@host/database.",
             label="Ledger",
             domain=Domain(placeholder="URL"),
-            more="None: nobody is charged.",
+            more="None: no person is charged.",
         ),
     )
     over_budget: OverBudget = field(
@@ -272,7 +272,7 @@ def read_engine(engine: str, master: str | None) -> Engine:
 
 
 def no_pyspark() -> ParameterError:
-    """What is said where Spark is asked for and not installed."""
+    """The error where Spark is requested and not installed."""
     return ParameterError(
         "engine",
         expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",

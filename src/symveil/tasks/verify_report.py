@@ -8,7 +8,14 @@ from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
 from symveil.reports.report import Report, Section, Table, Text, facts_report
 from symveil.tasks.check_central import CheckedManifest
-from symveil.verification.privacy_verdict import PrivacyVerdict, said, shown, shown_bound, shown_loss, written
+from symveil.verification.privacy_verdict import (
+    PrivacyVerdict,
+    answer_in_words,
+    shown,
+    shown_bound,
+    shown_loss,
+    written,
+)
 from symveil.verification.verify_privacy import SmallestEpsilon
 
 _MOST_ROWS = 60
@@ -39,7 +46,7 @@ def verdict_report(verdict: PrivacyVerdict, *, searched: str | None = None) -> R
         texts.append(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
         texts.append(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
-        texts.append(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")
+        texts.append(f"at most {spelled(verdict.asked)}: {answer_in_words(verdict.holds)}")
     first: tuple[Text, ...] = ()
     if searched is not None:
         enough = "none" if verdict.infinite else shown_at_least(log_upper_bound(verdict.alpha_above))
