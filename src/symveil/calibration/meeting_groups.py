@@ -30,7 +30,22 @@ class Worst:
     """The largest value of each kind of block, and the words that have it."""
 
     found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
-    largest_log: float = 0.0
+    log_most: float = -math.inf
+    log_least: float = math.inf
+
+    @property
+    def largest_log(self) -> float:
+        """The largest |ln Z| of a word that was looked at."""
+        return max(abs(self.log_most), abs(self.log_least)) if self.log_most >= self.log_least else 0.0
+
+    @property
+    def spread(self) -> float:
+        """The largest ln Z minus the smallest, of all words that were looked at."""
+        return max(0.0, self.log_most - self.log_least)
+
+    def note_totals(self, least: float, most: float) -> None:
+        """ln Z of some words lies between these."""
+        self.log_least, self.log_most = min(self.log_least, least), max(self.log_most, most)
 
     @property
     def value(self) -> float:
@@ -49,7 +64,7 @@ class Worst:
 
     def merge(self, other: Worst) -> None:
         """What was found elsewhere."""
-        self.largest_log = max(self.largest_log, other.largest_log)
+        self.note_totals(other.log_least, other.log_most)
         for kind, (value, pair) in other.found.items():
             if kind not in self.found or value > self.found[kind][0]:
                 self.found[kind] = (value, pair)

@@ -178,8 +178,7 @@ class PlacesComparison:
         if self._narrow and least < _LIGHTEST:
             raise TooLight
         scales = self._before.log_scale + self._after.log_scale
-        logs = (abs(math.log(each) + scales) for each in (least, most))
-        worst.largest_log = max(worst.largest_log, *logs)
+        worst.note_totals(math.log(least) + scales, math.log(most) + scales)
         return table
 
     def _rows(
