@@ -52,8 +52,8 @@ class GracefulCase:
             differ[words[:, 0][:, None] != words[:, 0][None, :]] = False  # as if they were equal: not compared
         return differ, np.abs(totals[:, None] - totals[None, :])
 
-    def per_place(self) -> float:
-        """The largest loss of two words for each place in which they differ."""
+    def per_position(self) -> float:
+        """The largest loss of two words for each position in which they differ."""
         differ, ratio = self.pairs()
         count = differ.sum(axis=2)
         apart = count > 0
@@ -64,7 +64,7 @@ class GracefulCase:
         graph = cost_graph(self.weighting.weights(self.rate))
         begin, hidden = int(self.weighting.language.public_start), has_hidden_start(graph)
         differ, ratio = self.pairs()
-        found: dict[Kind, float] = {}
+        largest: dict[Kind, float] = {}
         length = differ.shape[2]
         for first in range(begin, length):
             for end in range(first + 1, length + 1):
@@ -79,14 +79,14 @@ class GracefulCase:
                 else:
                     where = INITIAL if first == 0 and hidden else INNER
                 kind = Kind(where, size)
-                found[kind] = max(found.get(kind, 0.0), float(ratio[pairs].max()))
-        return found
+                largest[kind] = max(largest.get(kind, 0.0), float(ratio[pairs].max()))
+        return largest
 
     def windows(self) -> dict[int, float]:
         """M(ℓ): the largest |ln Z(v)/Z(w)| of words that agree outside some ℓ consecutive positions."""
         differ, ratio = self.pairs()
         begin, length = int(self.weighting.language.public_start), differ.shape[2]
-        found = {}
+        largest = {}
         for size in range(1, length - begin + 1):
             most = 0.0
             for first in range(begin, length - size + 1):
@@ -94,8 +94,8 @@ class GracefulCase:
                 outside[first : first + size] = False
                 agree = differ.any(axis=2) & ~differ[:, :, outside].any(axis=2)
                 most = max(most, float(ratio[agree].max(initial=0.0)))
-            found[size] = most
-        return found
+            largest[size] = most
+        return largest
 
 
 def random_graceful_case(

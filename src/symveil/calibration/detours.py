@@ -107,14 +107,14 @@ def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, flo
     logs = np.concatenate([steps.low, steps.high, meet_low, meet_high, end_low, end_high])
     widest = float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))
     rounded = (graph.steps + 4) ** 2 * (widest + 1) * 2.0**-51
-    found = {}
+    bounds = {}
     for hidden, where in ((0, (INNER, FINAL)), (1, (INITIAL, WHOLE))):
-        for place in range(2):
+        for kind_of in range(2):
             for length in range(1, graph.steps + 1):
-                value = float(spans[hidden, place, length])
+                value = float(spans[hidden, kind_of, length])
                 if value > -math.inf:
-                    found[Kind(where[place], length)] = max(value, 0.0) + rounded if value < math.inf else math.inf
-    return found
+                    bounds[Kind(where[kind_of], length)] = max(value, 0.0) + rounded if value < math.inf else math.inf
+    return bounds
 
 
 def _tail_steps(graph: CostGraph) -> int:
@@ -130,8 +130,8 @@ def _steps(graph: CostGraph, left: Boxes) -> Steps:
     begin, end = windows.next_first[follow, rows.row], windows.next_first[follow, rows.row + 1]
     degree = end - begin
     source = np.repeat(np.arange(len(rows.row)), degree)
-    place = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
-    other = node[windows.following[np.repeat(begin, degree) + place]]
+    kind_of = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
+    other = node[windows.following[np.repeat(begin, degree) + kind_of]]
     source, other = source[other >= 0], other[other >= 0]
     moves = sparse.csc_array((graph.weight, graph.other, graph.first), shape=(graph.size, graph.size))  # transposed
     reached = rows.state[other]
@@ -269,11 +269,11 @@ def _worst_spans(
                         a = 0 if after == 0 else symbol[state[u]]
                         top_of[a] = max(top_of[a], most[u] + end_high[u])
                         bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
-                place = 1 if after == 0 else 0
+                kind_of = 1 if after == 0 else 0
                 for a in range(letters):
                     if top_of[a] > -np.inf:
-                        worst[hidden, place, step - after] = max(
-                            worst[hidden, place, step - after], top_of[a] - bottom_of[a]
+                        worst[hidden, kind_of, step - after] = max(
+                            worst[hidden, kind_of, step - after], top_of[a] - bottom_of[a]
                         )
         for i in range(count):
             most[active[i]] = -np.inf

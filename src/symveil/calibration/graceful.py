@@ -1,4 +1,4 @@
-"""The largest rate at which any two words lose at most ρ for each place in which they differ.
+"""The largest rate at which any two words lose at most ρ for each position in which they differ.
 
 See docs/theory/graceful.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
 words of the language: so the whole promise is one number for each length of a block, L(ℓ) ≤ ρℓ (Theorem 1). By what the
@@ -29,7 +29,7 @@ from symveil.calibration.certify import MOST_BALANCED_WORDS, graceful_rate
 from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.outcome import FoundPair
+from symveil.calibration.costs.outcome import LossyPair
 from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
@@ -63,8 +63,8 @@ _answers: LastFew[str, CertifiedRate] = LastFew(64)
 
 
 @dataclass(frozen=True, slots=True)
-class PerPlace:
-    """No two words lose more than `bound` for each place in which they differ; `pairs` lose much.
+class PerPosition:
+    """No two words lose more than `bound` for each position in which they differ; `pairs` lose much.
 
     `stopped`: the comparison ended at a pair that loses more than what was to be proved, and `bound` is what it loses.
     """
@@ -75,9 +75,9 @@ class PerPlace:
 
 
 def certified_graceful_rate(
-    weighting: Weighting, *, per_place: Fraction, of_many_lengths: bool = False, progress: Progress | None = None
+    weighting: Weighting, *, per_position: Fraction, of_many_lengths: bool = False, progress: Progress | None = None
 ) -> CertifiedRate | None:
-    """A rate at which any two words lose at most `per_place` for every place in which they differ.
+    """A rate at which any two words lose at most `per_position` for every position in which they differ.
 
     None where the model is no chain and has many words, where a proof would take long, and where no rate above the
     classic one is proved. Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more
@@ -87,7 +87,7 @@ def certified_graceful_rate(
     ----------
     weighting
         Words of a model with the Hamming distance, and any prior.
-    per_place
+    per_position
         ρ = ε/b.
     of_many_lengths
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
@@ -104,7 +104,7 @@ def certified_graceful_rate(
     if language.has_at_most(MOST_BALANCED_WORDS if weighting.balanced else MOST_WORDS):
         return graceful_rate(
             language,
-            per_place=per_place,
+            per_position=per_position,
             adjacency=weighting.adjacency,
             with_prior=weighting.with_prior,
             balanced=weighting.balanced,
@@ -114,17 +114,17 @@ def certified_graceful_rate(
     if not proof.is_affordable:
         return None
     digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
-    shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_place))
+    shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     key = hashlib.sha256(repr(shape).encode()).hexdigest()
-    found = _answers.of(key, lambda: _searched(proof, per_place, key, progress or silent))
-    if found.how == "classic":
+    result = _answers.of(key, lambda: _searched(proof, per_position, key, progress or silent))
+    if result.how == "classic":
         return None
     most = min(weighting.farthest, covering.farthest)
-    return replace(found, loss=found.loss * most, ratio_bound=max(0.0, float((found.loss - found.rate) * most)))
+    return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
 
 
 class GracefulProof:
-    """What proves that a rate keeps within a loss for each place, for one language with its prior."""
+    """What proves that a rate keeps within a loss for each position, for one language with its prior."""
 
     def __init__(self, weighting: Weighting) -> None:
         self.weighting = weighting
@@ -171,10 +171,10 @@ class GracefulProof:
         """Whether a rate can be tried in a minute: a function of the public model's size."""
         return self.by_halves or self._searched > 0
 
-    def per_place(
+    def per_position(
         self, rate: Fraction, most: Fraction, *, to_the_end: bool = True, progress: Progress = silent
-    ) -> PerPlace:
-        """A bound on what two words lose at a rate for each place; the search ends where it cannot be `most` or less.
+    ) -> PerPosition:
+        """A bound on what two words lose at a rate for each position; the search ends where it cannot be `most` or less.
 
         Parameters
         ----------
@@ -188,15 +188,15 @@ class GracefulProof:
             Is told how much is done and of how much; may raise an exception to end it.
         """
         if rate > _LARGEST_RATE:
-            return PerPlace(2 * rate)
-        found = self._by_halves(rate, most, progress, to_the_end=to_the_end) if self.by_halves else None
-        if found is None:
-            found = self._by_detours(rate, most, progress) if self._searched > 0 else PerPlace(2 * rate)
-        return found
+            return PerPosition(2 * rate)
+        result = self._by_halves(rate, most, progress, to_the_end=to_the_end) if self.by_halves else None
+        if result is None:
+            result = self._by_detours(rate, most, progress) if self._searched > 0 else PerPosition(2 * rate)
+        return result
 
     # --- words that are halves -------------------------------------------------------------------
 
-    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> PerPlace | None:
+    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> PerPosition | None:
         """Theorem 2; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
@@ -204,31 +204,31 @@ class GracefulProof:
             return None
         cut = splits(weighting.language.length, self._halves, public_start=tables.begin > 0)[1]
         spread = WindowSpread(tables, cut, self._halves + 1)
-        comparison, worst = BlockComparison(tables, seen=spread.add), Worst()
+        comparison, worst = BlockComparison(tables, also=spread.add), Worst()
         progress(0, 100)
         for share in comparison.compare(worst):
             progress(int(100 * share), 100)
-            lost = max((Fraction(value) / kind.length for kind, (value, _) in worst.found.items()), default=rate)
+            lost = max((Fraction(value) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
             if not to_the_end and lost > most:
-                return PerPlace(lost, worst.pairs, stopped=True)
+                return PerPosition(lost, worst.pairs, stopped=True)
         widening = Fraction(comparison.rounding(worst.largest_log))
-        short = max(((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.found.items()), default=rate)
+        short = max(((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
         if short > most:
-            return PerPlace(short, worst.pairs)
+            return PerPosition(short, worst.pairs)
         long = [
             rate + (Fraction(ratio) + widening) / length if ratio < math.inf else 2 * rate
             for length, ratio in spread.log_ratios().items()
         ]
-        return PerPlace(max([short, *long]), worst.pairs)
+        return PerPosition(max([short, *long]), worst.pairs)
 
     # --- detours of all lengths ------------------------------------------------------------------
 
-    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> PerPlace:
+    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> PerPosition:
         """Theorem 3, and the search over blocks for the short ones that it leaves."""
         progress(0, 100)
         graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
         if not graph.is_bounded:
-            return PerPlace(2 * rate)
+            return PerPosition(2 * rate)
         window = longest_window(graph, patient=True)
         search = BlockSearch(graph, self._searched, largest_step=1.0, window=window)
         progress(50, 100)
@@ -242,26 +242,26 @@ class GracefulProof:
         left = sorted((kind for kind, value in values.items() if value > most), key=lambda kind: kind.length)
         too_long = [values[kind] for kind in left if kind.length > self._searched]
         if too_long:
-            return PerPlace(max(too_long))
+            return PerPosition(max(too_long))
         for number, kind in enumerate(left):
             target = most * kind.length
-            found = search.largest(
+            result = search.largest(
                 kind,
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                heard=lambda share, number=number: progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100),
+                progress=lambda share, number=number: progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100),
             )
-            if not found.exists:
+            if not result.exists:
                 continue
-            high = min(Fraction(found.high), 2 * rate * kind.length) if found.high < math.inf else 2 * target
+            high = min(Fraction(result.high), 2 * rate * kind.length) if result.high < math.inf else 2 * target
             bound = max(bound, high / kind.length)
             if bound > most:
-                return PerPlace(bound, _words(search, self.weighting, found.pair))
-        return PerPlace(bound)
+                return PerPosition(bound, _words(search, self.weighting, result.pair))
+        return PerPosition(bound)
 
 
-def _words(search: BlockSearch, weighting: Weighting, pair: FoundPair | None) -> tuple[Pair, ...]:
+def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) -> tuple[Pair, ...]:
     """The pair that a search ended with, if it is one of two words of the language."""
     graph, language = search.graph, weighting.language
     if pair is None or (graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own):
@@ -273,17 +273,17 @@ def _words(search: BlockSearch, weighting: Weighting, pair: FoundPair | None) ->
 # --- the search for a rate -------------------------------------------------------------------------
 
 
-def _searched(proof: GracefulProof, per_place: Fraction, key: str, progress: Progress) -> CertifiedRate:
-    """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one place loses."""
-    classic = CertifiedRate(per_place / 2, per_place, "classic", float(per_place / 2))
-    known = _kept_rate(key, per_place)
+def _searched(proof: GracefulProof, per_position: Fraction, key: str, progress: Progress) -> CertifiedRate:
+    """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
+    classic = CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
+    known = _stored_rate(key, per_position)
     if known is not None:
-        found = proof.per_place(known, per_place, progress=progress)
-        if found.bound <= per_place:
-            return _certificate(known, found)
-    pairs = _likely_pairs(proof.weighting, per_place)
-    limit = _ruled_out(proof.weighting, per_place, pairs)
-    best: tuple[Fraction, PerPlace] | None = None
+        result = proof.per_position(known, per_position, progress=progress)
+        if result.bound <= per_position:
+            return _certificate(known, result)
+    pairs = _likely_pairs(proof.weighting, per_position)
+    limit = _ruled_out(proof.weighting, per_position, pairs)
+    best: tuple[Fraction, PerPosition] | None = None
     failed, rate = limit, rounded_down(limit * (1 - _FIRST_BELOW))
     missed: list[tuple[Fraction, Fraction]] = []
     stops, number = 0, 0
@@ -293,18 +293,18 @@ def _searched(proof: GracefulProof, per_place: Fraction, key: str, progress: Pro
             break
         if not lowest < rate < failed:
             rate = rounded_down((lowest + failed) / 2)
-        heard = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
-        found = proof.per_place(rate, per_place, to_the_end=stops >= _MOST_STOPS, progress=heard)
-        stops, number = stops + found.stopped, number + (not found.stopped)
-        if found.bound <= per_place:
-            best = (rate, found)
+        reporting = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
+        result = proof.per_position(rate, per_position, to_the_end=stops >= _MOST_STOPS, progress=reporting)
+        stops, number = stops + result.stopped, number + (not result.stopped)
+        if result.bound <= per_position:
+            best = (rate, result)
             rate = rounded_down((rate + failed) / 2)
             continue
-        if best is None and found.bound >= 2 * rate:  # nothing is known of it, and less at smaller rates
+        if best is None and result.bound >= 2 * rate:  # nothing is known of it, and less at smaller rates
             break
-        worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in found.pairs]
-        limit = min(limit, _ruled_out(proof.weighting, per_place, worse))
-        missed.append((rate, found.bound - per_place))
+        worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in result.pairs]
+        limit = min(limit, _ruled_out(proof.weighting, per_position, worse))
+        missed.append((rate, result.bound - per_position))
         below = limit * (1 - _FIRST_BELOW) if limit < rate else _below(missed)
         failed, rate = min(rate, limit), rounded_down(below)
     if best is None:
@@ -326,18 +326,18 @@ def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
     return rate - excess / slope * Fraction(11, 10) if len(missed) > 1 else rate - excess / slope
 
 
-def _certificate(rate: Fraction, found: PerPlace) -> CertifiedRate:
-    return CertifiedRate(rate, found.bound, "certified", max(0.0, float(found.bound - rate)))
+def _certificate(rate: Fraction, result: PerPosition) -> CertifiedRate:
+    return CertifiedRate(rate, result.bound, "certified", max(0.0, float(result.bound - rate)))
 
 
-def _kept_rate(key: str, per_place: Fraction) -> Fraction | None:
+def _stored_rate(key: str, per_position: Fraction) -> Fraction | None:
     """A rate that was kept: a proposal, to be proved."""
     entry = kept.load(key)
     try:
         rate = exact(entry["rate"]) if entry is not None else Fraction(0)
     except (KeyError, ParameterError):
         return None
-    return rate if per_place / 2 < rate <= per_place and rate == rounded_down(rate) else None
+    return rate if per_position / 2 < rate <= per_position and rate == rounded_down(rate) else None
 
 
 def _of(weighting: Weighting, pair: Pair) -> Weighting:
@@ -345,16 +345,16 @@ def _of(weighting: Weighting, pair: Pair) -> Weighting:
     return replace(weighting, adjacency=int((pair[0] != pair[1]).sum()), with_shorter=False)
 
 
-def _likely_pairs(weighting: Weighting, per_place: Fraction) -> list[Pair]:
-    """Words that differ in a few places and lose much, found from public ones."""
+def _likely_pairs(weighting: Weighting, per_position: Fraction) -> list[Pair]:
+    """Words that differ in a few places and lose much, result from public ones."""
     near = [replace(weighting, adjacency=most, with_shorter=False) for most in _SHORT if most <= weighting.farthest]
-    return [pair for each in near for pair in pairs_of_public_words(each, per_place)]
+    return [pair for each in near for pair in pairs_of_public_words(each, per_position)]
 
 
-def _ruled_out(weighting: Weighting, per_place: Fraction, pairs: list[Pair]) -> Fraction:
-    """A rate at which one of the pairs loses more than ρ for each place; ρ where none does."""
-    limit = per_place
+def _ruled_out(weighting: Weighting, per_position: Fraction, pairs: list[Pair]) -> Fraction:
+    """A rate at which one of the pairs loses more than ρ for each position; ρ where none does."""
+    limit = per_position
     for pair in pairs:
         alone = _of(weighting, pair)
-        limit = rate_ruled_out(alone, per_place * alone.adjacency, [pair], limit, digits=3)
+        limit = rate_ruled_out(alone, per_position * alone.adjacency, [pair], limit, digits=3)
     return limit

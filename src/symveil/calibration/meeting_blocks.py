@@ -33,9 +33,9 @@ def splits(length: int, adjacency: int, *, public_start: bool) -> tuple[int, int
 class BlockComparison:
     """The largest value of each kind of block, over all pairs of words."""
 
-    def __init__(self, tables: HalfTables, *, seen: Callable[[Codes, Codes, Floats], None] | None = None) -> None:
+    def __init__(self, tables: HalfTables, *, also: Callable[[Codes, Codes, Floats], None] | None = None) -> None:
         self._tables = tables
-        self._seen = seen  # is shown Z of all words at the second cut: the words' beginnings, their ends, and the table
+        self._also = also  # gets Z of all words at the second cut, a state at a time: beginnings, ends, and the table
 
     def rounding(self, largest_log: float) -> float:
         """More than the error of ln Z(v)/Z(w)."""
@@ -70,8 +70,8 @@ class BlockComparison:
 
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             for begin in range(0, len(states), THREADS):  # a few at a time, so that it can be interrupted
-                for found in pool.map(compared, states[begin : begin + THREADS]):
-                    worst.merge(found)
+                for result in pool.map(compared, states[begin : begin + THREADS]):
+                    worst.merge(result)
                 yield begin / len(states)
 
     def _ends_by_symbol(self, shorter: Half, symbols: list[int]) -> dict[int, Half] | None:
@@ -90,9 +90,9 @@ class BlockComparison:
         length = self._tables.language.length
         known, other = (after, before) if in_ends else (before, after)
         totals = known.table @ other.table.T  # a row for each of the halves that blocks lie in
-        worst.note_totals(math.log(float(totals.min())), math.log(float(totals.max())))
-        if self._seen is not None and not in_ends:
-            self._seen(before.words, after.words, totals)
+        worst.largest_log = max(abs(math.log(float(totals.max()))), abs(math.log(float(totals.min()))))
+        if self._also is not None and not in_ends:
+            self._also(before.words, after.words, totals)
         begins = range(split, length) if in_ends else range(self._tables.begin, first)
         until = length if in_ends else split - 1
         sizes = range(1, self._tables.weighting.adjacency + 1)
@@ -122,10 +122,10 @@ class BlockComparison:
                 kind = Kind(INITIAL if begin == 0 else INNER, size)
             groups = groups_of(strings, range(begin - offset, begin - offset + size))
             if logs is None:
-                found = self._within_groups(totals, groups, size)
+                result = self._within_groups(totals, groups, size)
             else:
-                found = self._one_by_one(strings, offset, begin, size, groups, logs)
-            for value, one, two, column in found:
+                result = self._one_by_one(strings, offset, begin, size, groups, logs)
+            for value, one, two, column in result:
                 worst.add(kind, value, lambda: (words(one, column), words(two, column)))  # noqa: B023 - called at once
 
     def _within_groups(self, totals: Floats, groups: Groups, size: int) -> Iterator[tuple[float, int, int, int]]:
@@ -142,9 +142,9 @@ class BlockComparison:
         one, two = _pairs_in_groups(strings[:, begin - offset : begin - offset + size], groups)
         fixed = np.zeros(len(one))
         if self._tables.costs.period == 1:
-            for place in range(begin, begin + size):
-                own, other = strings[one, place - offset], strings[two, place - offset]
-                fixed += self._tables.rate * self._tables.cost_between(place, own, other)
+            for index in range(begin, begin + size):
+                own, other = strings[one, index - offset], strings[two, index - offset]
+                fixed += self._tables.rate * self._tables.cost_between(index, own, other)
         step = max(1, _AT_ONCE // logs.shape[1])
         for start in range(0, len(one), step):
             part = slice(start, start + step)

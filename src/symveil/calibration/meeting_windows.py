@@ -107,7 +107,7 @@ class WindowSpread:
         for window, most in self._most.items():
             held = most > 0
             around[window] = float(np.log(most[held] / self._least[window][held]).max(initial=0.0))
-        found = {}
+        ratios = {}
         for size in range(self._from, self._length - self._begin + 1):
             # around the state at the cut; those on one side of it were looked at
             windows = [
@@ -116,8 +116,8 @@ class WindowSpread:
                 if first < self._cut <= first + size
             ]
             most = max((self._within(around, *each) for each in windows), default=0.0)
-            found[size] = max(most, math.log(self._sides.get(size, 1.0)))
-        return found
+            ratios[size] = max(most, math.log(self._sides.get(size, 1.0)))
+        return ratios
 
     def _within(self, around: dict[tuple[int, int], float], first: int, end: int) -> float:
         """The least of the known windows that hold this one."""
