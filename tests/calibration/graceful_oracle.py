@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from cost_oracle import MOST_WORDS, distances
 from calibration_oracle import random_chain
+from cost_oracle import MOST_WORDS, distances
 from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import Weighting

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, has_hidden_start
 from symveil.calibration.costs.boxes import Boxes
-from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import at_once, slices
 from symveil.languages.compiling import compiled
 
@@ -109,11 +109,11 @@ def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, flo
     rounded = (graph.steps + 4) ** 2 * (widest + 1) * 2.0**-51
     bounds = {}
     for hidden, where in ((0, (INNER, FINAL)), (1, (INITIAL, WHOLE))):
-        for kind_of in range(2):
+        for ending in range(2):
             for length in range(1, graph.steps + 1):
-                value = float(spans[hidden, kind_of, length])
+                value = float(spans[hidden, ending, length])
                 if value > -math.inf:
-                    bounds[Kind(where[kind_of], length)] = max(value, 0.0) + rounded if value < math.inf else math.inf
+                    bounds[Kind(where[ending], length)] = max(value, 0.0) + rounded if value < math.inf else math.inf
     return bounds
 
 
@@ -130,14 +130,14 @@ def _steps(graph: CostGraph, left: Boxes) -> Steps:
     begin, end = windows.next_first[follow, rows.row], windows.next_first[follow, rows.row + 1]
     degree = end - begin
     source = np.repeat(np.arange(len(rows.row)), degree)
-    kind_of = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
-    other = node[windows.following[np.repeat(begin, degree) + kind_of]]
+    number = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
+    other = node[windows.following[np.repeat(begin, degree) + number]]
     source, other = source[other >= 0], other[other >= 0]
     moves = sparse.csc_array((graph.weight, graph.other, graph.first), shape=(graph.size, graph.size))  # transposed
     reached = rows.state[other]
     with np.errstate(invalid="ignore", over="ignore"):
-        low = np.asarray((moves @ rows.low.T))[reached, source] * (1 - 4 * graph.rounding)
-        high = np.asarray((moves @ rows.high.T))[reached, source] * (1 + 4 * graph.rounding)
+        low = np.asarray(moves @ rows.low.T)[reached, source] * (1 - 4 * graph.rounding)
+        high = np.asarray(moves @ rows.high.T)[reached, source] * (1 + 4 * graph.rounding)
     first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(rows.row)))]).astype(np.int64)
     return Steps(rows, first, other.astype(np.int64), _log_down(low), _log_up(high))
 
@@ -269,11 +269,11 @@ def _worst_spans(
                         a = 0 if after == 0 else symbol[state[u]]
                         top_of[a] = max(top_of[a], most[u] + end_high[u])
                         bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
-                kind_of = 1 if after == 0 else 0
+                ending = 1 if after == 0 else 0
                 for a in range(letters):
                     if top_of[a] > -np.inf:
-                        worst[hidden, kind_of, step - after] = max(
-                            worst[hidden, kind_of, step - after], top_of[a] - bottom_of[a]
+                        worst[hidden, ending, step - after] = max(
+                            worst[hidden, ending, step - after], top_of[a] - bottom_of[a]
                         )
         for i in range(count):
             most[active[i]] = -np.inf

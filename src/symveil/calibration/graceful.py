@@ -55,7 +55,8 @@ _FIRST_BELOW = Fraction(1, 500)
 _NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pair rules out the search ends; by halves
 _COMPARED = (1, 2)  # lengths of blocks up to which words are compared, if there are such halves
 _NODES = 3000
-_MOST_BOX_WORK = 1e9  # states × edges × steps
+_MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
+_QUICK_HALVES_WORK, _QUICK_WINDOW_WORK = 1e10, 2e7  # multiplications; windows × edges × steps
 _MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
 _MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
 
@@ -75,12 +76,17 @@ class PerPosition:
 
 
 def certified_graceful_rate(
-    weighting: Weighting, *, per_position: Fraction, of_many_lengths: bool = False, progress: Progress | None = None
+    weighting: Weighting,
+    *,
+    per_position: Fraction,
+    thorough: bool = True,
+    of_many_lengths: bool = False,
+    progress: Progress | None = None,
 ) -> CertifiedRate | None:
     """A rate at which any two words lose at most `per_position` for every position in which they differ.
 
     None where the model is no chain and has many words, where a proof would take long, and where no rate above the
-    classic one is proved. Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more
+    classic one is proved. Answers are stored in memory and on disk (`kept`); what comes from the disk is proved again
     before it is used: one evaluation instead of a search.
 
     Parameters
@@ -89,14 +95,21 @@ def certified_graceful_rate(
         Words of a model with the Hamming distance, and any prior.
     per_position
         ρ = ε/b.
+    thorough
+        Whether words of many lengths get a certificate that takes minutes for some of the lengths.
     of_many_lengths
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
-        Is told how far the search is.
+        Gets how much of the search is done.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
-    >>> rows = [(a, b, "1/2") for a in "abcd" for b in "abcd" if a <= b] + [("d", "a", "1/2")]
+    >>> rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=24)       # 121,393 words
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> result = certified_graceful_rate(weighting, per_position=Fraction(2))
+    >>> round(float(result.rate), 2), result.how
+    (1.7, 'certified')
     """
     language = weighting.language
     if weighting.farthest == 0:
@@ -109,10 +122,14 @@ def certified_graceful_rate(
             with_prior=weighting.with_prior,
             balanced=weighting.balanced,
         )
-    covering = weighting.covering if of_many_lengths else weighting
-    proof = GracefulProof(covering)
+    proof = GracefulProof(weighting)
+    if of_many_lengths and not proof.is_quick:
+        proof = GracefulProof(weighting.covering)
+        if not (proof.weighting.with_shorter and (proof.is_quick or thorough)):
+            return None
     if not proof.is_affordable:
         return None
+    covering = proof.weighting
     digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
     shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     key = hashlib.sha256(repr(shape).encode()).hexdigest()
@@ -151,7 +168,8 @@ class GracefulProof:
         graph = self._graph
         if graph is None or not graph.is_bounded or not is_affordable(graph):
             return -1
-        if float(graph.size) * len(graph.other) * graph.steps > _MOST_BOX_WORK:
+        moves = float(len(graph.other)) * graph.steps
+        if moves > _MOST_MOVES or moves * graph.size > _MOST_BOX_WORK:
             return -1
         window = longest_window(graph, patient=True)
         if rows_needed(graph.back, graph.earlier, window) > _MOST_WINDOWS:
@@ -171,10 +189,23 @@ class GracefulProof:
         """Whether a rate can be tried in a minute: a function of the public model's size."""
         return self.by_halves or self._searched > 0
 
+    @computed_once
+    def is_quick(self) -> bool:
+        """Whether a rate can be tried in a few seconds."""
+        if self._graph is None:
+            return False
+        if self.by_halves:
+            return meeting_work(replace(self.weighting, adjacency=self._halves)) <= _QUICK_HALVES_WORK
+        if self._searched < 1:
+            return False
+        window = longest_window(self._graph, patient=True)
+        rows = rows_needed(self._graph.back, self._graph.earlier, window)
+        return rows * len(self._graph.other) * self._graph.steps <= _QUICK_WINDOW_WORK
+
     def per_position(
         self, rate: Fraction, most: Fraction, *, to_the_end: bool = True, progress: Progress = silent
     ) -> PerPosition:
-        """A bound on what two words lose at a rate for each position; the search ends where it cannot be `most` or less.
+        """What two words lose at a rate for each position: a bound if it is at most `most`, else that is not proved.
 
         Parameters
         ----------
@@ -185,7 +216,7 @@ class GracefulProof:
         to_the_end
             Whether all words that are halves are compared, also after some that lose more.
         progress
-            Is told how much is done and of how much; may raise an exception to end it.
+            Gets how much is done and of how much; may raise an exception to end it.
         """
         if rate > _LARGEST_RATE:
             return PerPosition(2 * rate)
@@ -212,7 +243,10 @@ class GracefulProof:
             if not to_the_end and lost > most:
                 return PerPosition(lost, worst.pairs, stopped=True)
         widening = Fraction(comparison.rounding(worst.largest_log))
-        short = max(((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
+        short = max(
+            ((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.largest_each.items()),
+            default=rate,
+        )
         if short > most:
             return PerPosition(short, worst.pairs)
         long = [
@@ -245,12 +279,18 @@ class GracefulProof:
             return PerPosition(max(too_long))
         for number, kind in enumerate(left):
             target = most * kind.length
+
+            def report(share: float, number: int = number) -> None:
+                progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100)
+
             result = search.largest(
                 kind,
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                progress=lambda share, number=number: progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100),
+                report=lambda share, number=number: progress(
+                    75 + int(25 * (number + min(share, 1.0)) / len(left)), 100
+                ),
             )
             if not result.exists:
                 continue
@@ -331,7 +371,7 @@ def _certificate(rate: Fraction, result: PerPosition) -> CertifiedRate:
 
 
 def _stored_rate(key: str, per_position: Fraction) -> Fraction | None:
-    """A rate that was kept: a proposal, to be proved."""
+    """A stored rate: a proposal, to be proved."""
     entry = kept.load(key)
     try:
         rate = exact(entry["rate"]) if entry is not None else Fraction(0)
