@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 from calibration_oracle import random_chain
-from cost_oracle import MOST_WORDS, distances
+from cost_oracle import distances
 from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import Weighting
@@ -21,6 +21,9 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage, runs
+
+MOST_WORDS = 2500
+_MOST_DRAWN = 250
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def _random_language(dice: random.Random, longest: int, least: int) -> RunLangua
         if dice.random() < 0.4:
             accepting = language.graph.accepting & (np.array([dice.random() for _ in language.graph.accepting]) < 0.7)
             language = replace(language, graph=replace(language.graph, accepting=accepting))
-        if not language.has_at_most(MOST_WORDS) or language.size < 2 or language.largest_distance == 0:
+        if not language.has_at_most(_MOST_DRAWN) or language.size < 2 or language.largest_distance == 0:
             return None
     except ModelError:
         return None
