@@ -101,3 +101,11 @@ elim: b => [|b IH]; first by rewrite muln0 !big_ord0.
 rewrite big_ord_recr/= mulnS addnC big_split_ord/= -IH; congr (_ + _).
 by apply: eq_bigr => i _; rewrite addnC.
 Qed.
+
+Lemma sum_blocks_nat (F : nat -> nat) (a b : nat) :
+  (\sum_(x < a * b) F x = \sum_(j < b) \sum_(i < a) F (i + a * j))%N.
+Proof.
+elim: b => [|b IH]; first by rewrite muln0 !big_ord0.
+rewrite big_ord_recr/= mulnS addnC big_split_ord/= -IH; congr (_ + _)%N.
+by apply: eq_bigr => i _; rewrite addnC.
+Qed.
