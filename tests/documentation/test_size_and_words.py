@@ -49,9 +49,9 @@ def text_of(page: Path) -> str:
 
 
 def in_plain_words() -> list[Path]:
-    """All pages but those that are written from --help and from fields, whose words are looked at where they stand."""
-    others = ("docs/reference/commands.md", "docs/reference/parameters.md", "CHANGELOG.md")
-    return [page for page in PAGES if name(page) not in others]
+    """All pages but the changelog and those that are written from --help and fields: their words are looked at there."""
+    generated = {page for page in PAGES if page.read_text(encoding="utf-8").startswith("<!-- Written by")}
+    return [page for page in PAGES if page not in generated and page.name != "CHANGELOG.md"]
 
 
 def written() -> list[Path]:
