@@ -49,7 +49,7 @@ def text_of(page: Path) -> str:
 
 
 def in_plain_words() -> list[Path]:
-    """All pages but the changelog and those that are written from --help and fields: their words are looked at there."""
+    """All pages but the changelog and those written from --help and fields, whose words are looked at there."""
     generated = {page for page in PAGES if page.read_text(encoding="utf-8").startswith("<!-- Written by")}
     return [page for page in PAGES if page not in generated and page.name != "CHANGELOG.md"]
 
