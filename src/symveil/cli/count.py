@@ -106,7 +106,7 @@ def count_command(
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
     Without a public alphabet or model, --delta counts whatever there is and shows what is frequent enough.
     """
-    from symveil.storage.atomic import check_place, write_text
+    from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.count import SUFFIXES, count_file
     from symveil.tasks.doubts import large_loss
 
@@ -116,7 +116,7 @@ def count_command(
     require_not_read(source, model, out=out, plot=plot)
     level = read_confidence(confidence)
     if plot is not None:
-        check_place(plot)  # before anybody is charged
+        check_writable(plot)  # before anybody is charged
     given: dict[str, Any] = {"alphabet": alphabet, "model": model}  # with delta there is neither
     if delta is None:
         given = public_support(alphabet, model, model_option="--model")
@@ -146,6 +146,6 @@ def count_command(
         print_json(release.document())
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
-        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
+        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])

@@ -16,7 +16,7 @@ from symveil.central.cells import Read
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
 from symveil.models.names import look_alike, tell_alike
@@ -24,17 +24,17 @@ from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists, symbols_of_lists
 from symveil.release.job import Ask, Job, Written
-from symveil.storage.atomic import AsideFile, digest_of
+from symveil.storage.atomic import TemporaryOutput, digest_of
 
 Answer = Callable[[Read, Sequence[str], RecordKey], bytes]
 """What is released, as bytes: from all legal words, the names of persons by number, and where noise comes from."""
 
 
-class FoundSymbols:
+class ObservedSymbols:
     """The symbols of a file whose alphabet is not public, numbered as they come; every word is legal. A secret.
 
     >>> import pyarrow as pa
-    >>> found = FoundSymbols()
+    >>> found = ObservedSymbols()
     >>> codes, lengths, legal = found.encoded(pa.array([["b", "a"], ["a"]]))
     >>> codes.tolist(), found.name(1)
     ([0, 1, 1], 'a')
@@ -59,7 +59,7 @@ class FoundSymbols:
         return codes[indices] if len(texts) else codes, lengths, np.ones(len(lengths), dtype=np.bool_)
 
 
-PublicOrFound = AnyLength | FoundSymbols
+PublicOrObserved = AnyLength | ObservedSymbols
 """The public language of the words that count; without one every word is legal, and symbols are numbered as found."""
 
 
@@ -98,9 +98,9 @@ class CentralWords(ABC):
             yield Batch(codes, lengths, owner).only(owner >= 0)
 
 
-def encoded_words(column: Any, language: PublicOrFound) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+def encoded_words(column: Any, language: PublicOrObserved) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
     """Lists of symbols as codes, with their lengths, and which of them are legal."""
-    if isinstance(language, FoundSymbols):
+    if isinstance(language, ObservedSymbols):
         return language.encoded(column)
     codes, lengths = encode_lists(column, language.alphabet)
     return codes, lengths, language.first_refused(codes, lengths) == 0
@@ -109,20 +109,20 @@ def encoded_words(column: Any, language: PublicOrFound) -> tuple[Codes, Lengths,
 class FileWords(CentralWords):
     """The legal words of a file on this machine."""
 
-    def __init__(self, file: SequenceFile, language: PublicOrFound) -> None:
+    def __init__(self, file: SequenceFile, language: PublicOrObserved) -> None:
         self._file, self._language = file, language
         self.path, self.has_ids = file.file, file.has_ids
 
     def persons(self) -> list[str]:
         """Everybody in the file, in the order of their names."""
         names: set[str] = set()
-        for batch in heard_records(self._file, "reading"):
+        for batch in reported_records(self._file, "reading"):
             names.update(self._file.persons(batch).unique().to_pylist())
         return sorted(names)
 
     def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
         """Legal words, some at a time."""
-        for batch in heard_records(self._file, "reading"):
+        for batch in reported_records(self._file, "reading"):
             with only_our_errors():
                 codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
                 persons = self._file.persons(batch)
@@ -142,7 +142,7 @@ class FileWords(CentralWords):
 class FrameWords(FileWords):
     """The legal words of a table in memory."""
 
-    def __init__(self, file: SequenceFile, language: PublicOrFound, *, digest: bytes) -> None:
+    def __init__(self, file: SequenceFile, language: PublicOrObserved, *, digest: bytes) -> None:
         super().__init__(file, language)
         self._digest = digest
 
@@ -189,7 +189,7 @@ class CentralJob(Job[RecordKey]):
     @contextmanager
     def output(self, tag: str) -> Iterator[None]:
         """A file aside, locked."""
-        with AsideFile(self._target, tag) as self._aside:
+        with TemporaryOutput(self._target, tag) as self._temporary:
             yield
 
     def write(self, plan: RecordKey, left_out: list[str]) -> Written:
@@ -199,18 +199,18 @@ class CentralJob(Job[RecordKey]):
         def read() -> Iterable[Batch]:
             return self._words.read(numbers)
 
-        self._aside.write(self._answer(read, list(numbers), plan))
-        return Written(digest=self._aside.finish())
+        self._temporary.write(self._answer(read, list(numbers), plan))
+        return Written(digest=self._temporary.finish())
 
     def publish(self) -> None:
         """Rename the file."""
-        self._aside.publish()
+        self._temporary.publish()
 
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Nothing public tells which input a central release is from."""
         del counts
         return True
 
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of the file in the output's place."""
         return digest_of(self._target)

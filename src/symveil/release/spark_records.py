@@ -38,7 +38,7 @@ from symveil.formats.sequences.rows import no_name
 from symveil.languages.any_length import AnyLength
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 from symveil.models.word import Codes, Lengths
-from symveil.release.central_job import CentralWords, FoundSymbols, PublicOrFound, encoded_words
+from symveil.release.central_job import CentralWords, ObservedSymbols, PublicOrObserved, encoded_words
 from symveil.release.spark_session import digest_of_frame, frame_at, in_task, plain_errors, session
 
 PERSON = "symveil_person"
@@ -164,8 +164,8 @@ class SparkRecords:
         if self.input.where(missing).limit(1).collect():
             raise FileError(self.source, expected="a place in the order for every event", found="none for some")
 
-    def nobody(self) -> FileError:
-        """What is said of a record that is nobody's."""
+    def unnamed_record(self) -> FileError:
+        """The error for a record without a person."""
         events, cell = self.order is not None, F.col(quoted(str(self.owner)))
         if self.input.where(cell.isNotNull() & _named(self.input, str(self.owner)).isNull()).limit(1).collect():
             return no_name(self.source)
@@ -219,7 +219,7 @@ class SparkWords(CentralWords):
 
     has_ids = True
 
-    def __init__(self, source: Path, columns: ColumnOptions, language: PublicOrFound, *, master: str | None) -> None:
+    def __init__(self, source: Path, columns: ColumnOptions, language: PublicOrObserved, *, master: str | None) -> None:
         self._records = SparkRecords.at(session(master), source, columns)
         if PERSON not in self._records.frame.columns:
             raise FileError(
@@ -237,12 +237,12 @@ class SparkWords(CentralWords):
             self._records.refuse_without_order()
             names = [row[0] for row in self._frame.select(_PERSONS).distinct().toLocalIterator()]
         if not all(names):
-            raise self._records.nobody()
+            raise self._records.unnamed_record()
         return sorted(names)
 
     def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
         """Legal words: what each task makes of a batch comes as one block of bytes."""
-        public = None if isinstance(self._language, FoundSymbols) else self._language
+        public = None if isinstance(self._language, ObservedSymbols) else self._language
         packed = self._frame.mapInArrow(
             partial(in_task, _packed, language=public, separator=self._records.separator), "block binary"
         )
@@ -258,7 +258,7 @@ class SparkWords(CentralWords):
     def _unpacked(self, block: bytes) -> Iterator[tuple[Codes, Lengths, Any]]:
         for batch in pa.ipc.open_stream(block):
             words = batch.column(_WORDS)
-            if isinstance(self._language, FoundSymbols):
+            if isinstance(self._language, ObservedSymbols):
                 codes, lengths, _ = self._language.encoded(words)
             else:
                 codes = words.flatten().to_numpy(zero_copy_only=False)

@@ -35,8 +35,8 @@ from symveil.formats.page import table
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import PLACE, SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
 from symveil.pictures.road_map import Road, tame
@@ -97,7 +97,7 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     gathered = _Gathered()
     if isinstance(source, str | Path):
         for file in _files(Path(source), columns, may_differ=may_differ):
-            for batch in heard_records(file, "reading"):
+            for batch in reported_records(file, "reading"):
                 gathered.add(*_coded(batch, file))
     elif is_frame(source):
         table = _opened_as_it_may_be(source, columns) if may_differ else open_input(source, columns)
@@ -114,14 +114,14 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     return gathered
 
 
-def _files(place: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    told = _told(place) if may_differ else None
-    inside = [file for file in released_files(place) if suffix(file) in FORMATS] if place.is_dir() else [place]
+def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
+    document = _from_manifest(path) if may_differ else None
+    inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
     if not inside:
-        raise FileError(str(place), expected="files of sequences in the folder", found="none")
+        raise FileError(str(path), expected="files of sequences in the folder", found="none")
     for file in inside:
-        if told is not None:
-            yield open_sequences(file, told[0], apostrophes="read" if told[1] else "none")
+        if document is not None:
+            yield open_sequences(file, document[0], apostrophes="read" if document[1] else "none")
         elif may_differ:
             yield _opened_as_it_may_be(file, columns)
         else:
@@ -141,16 +141,16 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _told(place: Path) -> tuple[ColumnOptions, bool] | None:
+def _from_manifest(path: Path) -> tuple[ColumnOptions, bool] | None:
     """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
-    manifest = manifest_path(place)
+    manifest = manifest_path(path)
     if not manifest.is_file():
         return None
-    told = read_any_manifest(manifest).document
-    output = told["output"]
-    if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
-        found = "a table of counts, for compare_table" if told["release"] == "count" else "a model"
-        raise FileError(str(place), expected="a file of sequences", found=found)
+    document = read_any_manifest(manifest).document
+    output = document["output"]
+    if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
+        actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
+        raise FileError(str(path), expected="a file of sequences", found=actual)
     try:
         return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):
@@ -165,7 +165,7 @@ def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArra
         values = values.dictionary_decode()
     if values.null_count:
         row = int(np.searchsorted(np.cumsum(lengths), pc.index(values.is_null(), value=True).as_py(), side="right"))
-        where = f"{file.file}: {file.unit} {batch.column(PLACE)[row].as_py()}"
+        where = f"{file.file}: {file.unit} {batch.column(ROW_NUMBER)[row].as_py()}"
         raise FileError(where, expected="a symbol in every place of a sequence", found="none")
     texts, indices = _different(values, file)
     return texts, indices, lengths
@@ -365,8 +365,8 @@ def _compared(
     similarity = log_similarity(one, other)
     points = np.array([middle(roads[symbol]) for symbol in symbols]) if roads else None
     zone_codes = np.unique(np.array(zone_of), return_inverse=True)[1]
-    no_place, no_pair = "no places were given", "a file has no sequence of two symbols"
-    found: dict[str, tuple[float | None, str]] = {
+    no_positions, no_pair = "no places were given", "a file has no sequence of two symbols"
+    results: dict[str, tuple[float | None, str]] = {
         "visits_jsd": (visits_jsd(one, other), ""),
         "coverage_kendall_tau": (
             coverage_kendall_tau(one, other),
@@ -374,7 +374,7 @@ def _compared(
         ),
         "od_jsd": (od_jsd(one, other, zone_codes), no_pair),
         "length_jsd": (length_jsd(one, other), ""),
-        "diameter_jsd": (None if points is None else diameter_jsd(one, other, points), no_place),
+        "diameter_jsd": (None if points is None else diameter_jsd(one, other, points), no_positions),
         "pattern_f1": (None if frequent is None else frequent.f1(), "a file has no sequence of so many symbols"),
         "pattern_support_error": (
             None if frequent is None else frequent.support_error(),
@@ -383,7 +383,7 @@ def _compared(
         "bigram_l1": (None if pairs is None else pairs.l1(), no_pair),
         "transition_tv": (None if pairs is None else pairs.transition_tv(), no_pair),
         "hotspot_ndcg": (hotspot_ndcg(one, other), ""),
-        "range_query_error": (None if points is None else range_query_error(one, other, points), no_place),
+        "range_query_error": (None if points is None else range_query_error(one, other, points), no_positions),
         "log_similarity": (
             similarity.value,
             f"{similarity.variants_true} and {similarity.variants_private} different sequences are more than "
@@ -394,8 +394,8 @@ def _compared(
         true=true,
         private=private,
         symbols=symbols,
-        metrics=MappingProxyType({name: value for name, (value, _) in found.items() if value is not None}),
-        left_out=MappingProxyType({name: why for name, (value, why) in found.items() if value is None}),
+        metrics=MappingProxyType({name: value for name, (value, _) in results.items() if value is not None}),
+        left_out=MappingProxyType({name: why for name, (value, why) in results.items() if value is None}),
         top=top,
         patterns=(sizes.start, sizes.stop - 1),
         zones=zones,
@@ -426,8 +426,8 @@ def _require_all(symbols: Iterable[str], known: Mapping[str, object], option: st
 
 def _synthetic(private: object) -> str | None:
     """What the manifest beside a private file says of synthetic words; None: it has none, or it says something else."""
-    told = central_manifest(Path(private)) if isinstance(private, str | Path) else None
-    return None if told is None or told["release"] != "synthesize" else what_it_is(told)
+    document = central_manifest(Path(private)) if isinstance(private, str | Path) else None
+    return None if document is None or document["release"] != "synthesize" else what_it_is(document)
 
 
 def _named(source: object) -> str | None:

@@ -242,7 +242,7 @@ def learn(
         },
         model_file=graph_file,
     )
-    asked: list[Query] = []
+    requested: list[Query] = []
 
     def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
         def legal() -> Iterable[Batch]:
@@ -256,11 +256,11 @@ def learn(
         learned, queries = learn_it(
             symbols=symbols, rules=rules, epsilon=budget, neighbours=release.neighbours, keys=keys
         )
-        asked[:] = queries
+        requested[:] = queries
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, path, target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release, path, target, answer, lambda: requested, columns=reading, form="model", ledger=ledger,
         release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
     )  # fmt: skip
     warn(large_loss(budget))

@@ -56,17 +56,17 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
     separator
         What stands between symbols in a CSV file.
     """
-    told = model_promise(model)
-    if told is None:
+    promise = model_promise(model)
+    if promise is None:
         return {}
     kind = target.suffix.lower()[1:]
     document = {
-        **told,
+        **promise,
         "version": __version__,
         "release": "synthesize",
-        "parameters": {**told["parameters"], "count": count},
-        "drawn_from": {"file": model.name, "digest": told["digests"]["output"]},
-        "digests": {**told["digests"], "output": hashlib.sha256(content).hexdigest()},
+        "parameters": {**promise["parameters"], "count": count},
+        "drawn_from": {"file": model.name, "digest": promise["digests"]["output"]},
+        "digests": {**promise["digests"], "output": hashlib.sha256(content).hexdigest()},
         "output": {
             "file": target.name,
             "format": kind,
@@ -95,12 +95,12 @@ def model_promise(model: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = read_any_manifest(path)
+        result = read_any_manifest(path)
     except SymveilError:  # something else of that name
         return None
-    if not found.central or found.document["digests"].get("output") != digest_of(model):
+    if not result.central or result.document["digests"].get("output") != digest_of(model):
         return None
-    return found.document
+    return result.document
 
 
 def what_it_is(document: dict[str, Any]) -> str:
@@ -242,8 +242,8 @@ def synthesize(
     words = [word.tolist() for word in np.split(names, np.cumsum(lengths)[:-1])]
     if target is not None and kind is not None:
         content = _WRITERS[kind](words, separator)
-        told = synthetic_manifest(source, target, content, count=count, separator=separator)
-        write_files({target: content, **told})
+        document = synthetic_manifest(source, target, content, count=count, separator=separator)
+        write_files({target: content, **document})
     return Synthesized(out=target, released=count, words=words, promise=model_promise(source), quality=law.quality)
 
 

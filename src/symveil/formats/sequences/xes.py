@@ -34,7 +34,7 @@ from symveil.formats.sequences.records import (
     ID,
     LONGEST,
     PERSON,
-    PLACE,
+    ROW_NUMBER,
     SYMBOLS,
     gathered,
     keep_column,
@@ -128,11 +128,11 @@ class XesWriter(RowWriter):
             for key, values in keeps:
                 if key.startswith(CASE_PREFIX) and values[row] is not None:
                     lines.append(self._line(key, key.removeprefix(CASE_PREFIX), values[row]))
-            for place, (symbol, time) in enumerate(zip(symbols, self._time_lines(len(symbols)), strict=True)):
+            for at, (symbol, time) in enumerate(zip(symbols, self._time_lines(len(symbols)), strict=True)):
                 lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol), time]
                 for key, values in keeps:
-                    if not key.startswith(CASE_PREFIX) and values[row][place] is not None:
-                        lines.append(self._line(key, key, values[row][place]))
+                    if not key.startswith(CASE_PREFIX) and values[row][at] is not None:
+                        lines.append(self._line(key, key, values[row][at]))
                 lines.append("</event>\n")
             self._put("".join([*lines, "</trace>\n"]))
 
@@ -275,9 +275,9 @@ class XesFile(SequenceFile):
             for number, trace in traces:
                 keys = [self._required(event, columns.order, number, "an order") for event in trace.events]
                 floor, rest = order.keys(pa.array(keys, type=pa.string()), pa.array([number] * len(keys)))
-                trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
+                trace.events = [trace.events[each] for each in np.lexsort((rest, floor)).tolist()]
         arrays: dict[str, Any] = {
-            PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
+            ROW_NUMBER: pa.array([number for number, _ in traces], type=pa.int64()),
             ID: [self._name(trace, number) for number, trace in traces],
         }
         if columns.person is not None:
