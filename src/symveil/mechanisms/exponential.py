@@ -23,7 +23,6 @@ from flint import arb
 
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.certify import graceful_rate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
@@ -40,6 +39,7 @@ from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
+from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries
 
@@ -146,12 +146,15 @@ class Exponential(CostWeighted):
             return super()._proof(weighting, claimed)
         if self.calibration != "tight" or (claimed is not None and claimed.certificate is None):
             return None
-        return graceful_rate(
-            weighting.language,
+        # imported when it is needed: other rates must not wait for its loops and scipy to load
+        from symveil.calibration.graceful import certified_graceful_rate  # noqa: PLC0415
+
+        return certified_graceful_rate(
+            weighting,
             per_position=self.epsilon / self.adjacency,
-            adjacency=self.reach,
-            with_prior=self._with_prior,
-            balanced=self.balanced,
+            thorough=self._named,
+            of_many_lengths=self.of_many_lengths,
+            progress=listener(f"certifying {self.described}, (d/b)·ε for all words"),
             claimed=None if claimed is None else claimed.rate,
         )
 

@@ -36,10 +36,12 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
+from symveil.parameters.signature import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
 from symveil.release.spec import LocalSpec
+from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -52,14 +54,10 @@ from symveil.tasks.explain import attacker_of_file, averaged_lengths, expected_e
 from symveil.tasks.parameters import (
     FileParameters,
     RunOptions,
-    check_choice_names,
-    check_ledger_apart,
-    described,
-    described_choice,
     no_pyspark,
-    shows_fields,
 )
 from symveil.tasks.private_file import PrivateFile
+from symveil.tasks.privatize import check_choice_names, described_choice
 
 _RECORDS = 10_000
 _FEWEST = 20
