@@ -169,6 +169,24 @@ date_format_option = click.option(
     "--date-format", metavar="F", help="Long form: how dates in --order are written, such as %d.%m.%Y %H:%M."
 )
 
+time_option = click.option(
+    "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
+)
+
+timezone_option = click.option(
+    "--timezone", metavar="Z", help="Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default."
+)
+
+period_option = click.option(
+    "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
+)
+
+durations_option = click.option(
+    "--durations",
+    metavar="A..B|EDGES",
+    help="Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
+)
+
 
 def wide_form_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How a file with one sequence in a row is read."""

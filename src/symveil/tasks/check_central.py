@@ -25,6 +25,7 @@ from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bo
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Query, read_delta, read_neighbours
 from symveil.central.support import Support
+from symveil.central.time_counts import TimeQuestion
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.json_schema import first_fault, shipped_schema
@@ -44,6 +45,7 @@ from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
+from symveil.tasks.check_times import is_of_times, question_of, time_table_fault
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
 from symveil.tasks.released_file import beside, model_path, open_released
@@ -162,7 +164,9 @@ def check_central(
     if not all(each.holds for each in checks):
         return checks  # a table or a law is held against parameters that are sound
     if document["release"] == "count":
-        checks += _table(path, document, language)
+        checks += (
+            _table_of_times(path, document, language) if is_of_times(document) else _table(path, document, language)
+        )
     elif language is not None:
         checks.append(_law(path if document["release"] == "learn" else file, document, language))
         if document["release"] == "synthesize":
@@ -217,9 +221,13 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         options = CountOptions(
             bound=told["bound"], max_length=told["max_length"], confidence=told["confidence"], neighbours=neighbours
         )
-        if set(told) != {"statistic", "bound", "max_length", "confidence", *(() if delta else ("zones",))}:
+        times = ("time",) if is_of_times(document) else ()
+        if set(told) != {"statistic", "bound", "max_length", "confidence", *(() if delta else ("zones",)), *times}:
             yield "others than those of a count"
-        if read_statistic(told["statistic"]).name != queries[-1].name or told["bound"] != options.bound:
+        asked = question_of(document) if times else read_statistic(told["statistic"])
+        if isinstance(asked, TimeQuestion) and asked.document() != told["time"]:
+            yield "other settings of times than a count has"
+        if asked.name != queries[-1].name or told["bound"] != options.bound:
             yield "another statistic or another spelling than the queries have"
         chosen = queries[-1].bound
         if not {"auto": chosen in BOUNDS, "normalised": chosen == 1}.get(str(options.bound), chosen == options.bound):
@@ -289,6 +297,18 @@ def _table(path: Path, document: dict[str, Any], language: AnyLength | None) -> 
         return checks
     except SymveilError as error:
         return [Check("cells", False, str(error))]
+
+
+def _table_of_times(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
+    """A table of times, made again from its counts."""
+    if language is None:
+        return [Check("cells", False, "a table of times without a public alphabet or model")]
+    try:
+        with only_file_errors(path, expected="a table of times as symveil count writes it"):
+            fault = time_table_fault(path, document, language, any_length=ANY_LENGTH)
+    except SymveilError as error:
+        return [Check("cells", False, str(error))]
+    return [Check("intervals", fault is None, fault or "cells, intervals and quantiles computed again from the counts")]
 
 
 def _public_cells(document: dict[str, Any], language: AnyLength) -> tuple[Cells | None, tuple[str, ...]]:

@@ -45,6 +45,11 @@ class ColumnOptions:
         How the dates of the order column are written where that is not ISO 8601, as `strptime` has it: %d.%m.%Y %H:%M.
     person_option
         What messages call `person`.
+    time
+        The column of times: those of events, or a cell for each sequence. It is read beside the symbols, puts nothing
+        in order and refuses nothing.
+    attributes
+        Other columns of events that are read beside the symbols.
 
     >>> ColumnOptions(sequence="links", person="rider").is_long
     False
@@ -62,6 +67,8 @@ class ColumnOptions:
     date_format: str | None = None
     person_option: str = "person"
     """The option by which `person` was named, for messages: estimates call it a cluster."""
+    time: str | None = None
+    attributes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
@@ -96,6 +103,8 @@ class ColumnOptions:
 class _Columns(ABC):
     person: str | None
     keep: tuple[str, ...]
+    time: str | None = None
+    attributes: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -104,7 +113,14 @@ class _Columns(ABC):
 
     def read(self) -> list[str]:
         """The columns that are needed."""
-        return list(dict.fromkeys(name for name in (*self._own, self.person, *self.keep) if name is not None))
+        return list(
+            dict.fromkeys(name for name in (*self._own, self.person, *self.keep, *self.beside) if name is not None)
+        )
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are read beside the symbols, and never written."""
+        return (*(() if self.time is None else (self.time,)), *self.attributes)
 
     def written(self, names: Sequence[str]) -> list[str]:
         """The columns that are written, in the file's order."""
@@ -146,10 +162,12 @@ def choose_columns(
 ) -> WideColumns | LongColumns:
     """The columns of a file with these `names`, of which `lists` hold lists; with `only_sequences` without its ids.
 
-    >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
-    WideColumns(person=None, keep=(), sequence='links', identifier='trip_id')
-    >>> choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
-    LongColumns(person=None, keep=(), case='case:concept:name', symbol='concept:name', order=None)
+    >>> wide = choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
+    >>> wide.sequence, wide.identifier
+    ('links', 'trip_id')
+    >>> long = choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
+    >>> long.case, long.symbol, long.order
+    ('case:concept:name', 'concept:name', None)
     """
     _check_names(file, options, names)
     long = options.is_long
@@ -168,7 +186,10 @@ def choose_columns(
     for name in (case, symbol):
         if name in options.keep:
             raise ParameterError("keep", expected="other columns than case and symbol", found=repr(name))
-    return LongColumns(case=case, symbol=symbol, order=order, person=options.person, keep=options.keep)
+    return LongColumns(
+        case=case, symbol=symbol, order=order, person=options.person, keep=options.keep,
+        time=options.time, attributes=options.attributes,
+    )  # fmt: skip
 
 
 def ids_among(names: Sequence[str]) -> list[str]:
@@ -205,14 +226,15 @@ def secret_lengths_in_long_form() -> ParameterError:
 def _wide(
     file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str], *, only_sequences: bool
 ) -> WideColumns:
-    others = (options.sequence, options.person, *options.keep, *lists)
+    beside = (options.time, *options.attributes)
+    others = (options.sequence, options.person, *options.keep, *lists, *beside)
     like_ids = [name for name in ids_among(names) if name not in others]
     identifier = options.identifier
     if identifier is None and len(like_ids) == 1 and len(names) > 1:
         identifier = like_ids[0]
     sequence = options.sequence
     if sequence is None:
-        taken = {identifier, options.person, *options.keep}
+        taken = {identifier, options.person, *options.keep, *beside}
         candidates = [name for name in (lists or names) if name not in taken]
         if only_sequences and len(candidates) > 1:  # whatever of them is the id
             candidates = [name for name in candidates if name not in like_ids]
@@ -229,6 +251,8 @@ def _wide(
         ("identifier", (identifier,)),
         (options.person_option, (options.person,)),
         ("keep", options.keep),
+        ("time", (options.time,)),
+        ("attributes", options.attributes),
     ):
         if sequence in taken_columns:
             raise ParameterError("sequence", expected=f"another column than {_option(option)}", found=repr(sequence))
@@ -237,6 +261,8 @@ def _wide(
         identifier=None if only_sequences else identifier,
         person=options.person,
         keep=options.keep,
+        time=options.time,
+        attributes=options.attributes,
     )
 
 

@@ -36,6 +36,8 @@ from symveil.formats.sequences.records import (
     PERSON,
     PLACE,
     SYMBOLS,
+    TIME,
+    beside_column,
     gathered,
     keep_column,
     made_in_order,
@@ -43,6 +45,7 @@ from symveil.formats.sequences.records import (
 )
 from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.stamps import StampReader
 from symveil.models.names import numeral_name, person_name
 from symveil.numbers.holder import note_input
 
@@ -205,7 +208,10 @@ class XesFile(SequenceFile):
             order=options.order,  # without it events stay as they stand: XES says that this is their order
             person=options.person,
             keep=options.keep,
+            time=options.time,
+            attributes=options.attributes,
         )
+        self._stamps = StampReader(options.date_format)
         if not self.columns.case.startswith(_CASE):
             raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
         if times is not None and PROCESS_MINING["order"] in (*self.columns.keep, self.columns.symbol):
@@ -298,6 +304,19 @@ class XesFile(SequenceFile):
             else:
                 values = [[event.get(name) for event in trace.events] for _, trace in traces]
                 arrays[keep_column(index)] = pa.array(values, type=pa.list_(pa.string()))
+        for column, name in [
+            *([] if columns.time is None else [(TIME, columns.time)]),
+            *((beside_column(index), name) for index, name in enumerate(columns.attributes)),
+        ]:
+            arrays[column] = pa.array(
+                [
+                    [trace.values.get(name.removeprefix(_CASE))] * len(trace.events)
+                    if name.startswith(_CASE)
+                    else [event.get(name) for event in trace.events]
+                    for _, trace in traces
+                ],
+                type=pa.list_(pa.string()),
+            )
         return pa.record_batch(
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
@@ -386,6 +405,11 @@ class XesFile(SequenceFile):
         of_traces = {name.removeprefix(_CASE) for name in names if name.startswith(_CASE)}
         return of_traces, {name for name in names if not name.startswith(_CASE)}
 
+    def unrequired(self) -> frozenset[str]:
+        """The attributes that are only read beside the symbols: where one is missing, it is unknown."""
+        own = self.columns
+        return frozenset(own.beside) - {own.case, own.symbol, own.order, own.person, *own.keep}
+
     @property
     def longest(self) -> int:
         """The longest trace that is believed."""
@@ -460,6 +484,8 @@ class _Handler:
         if key not in wanted:
             return
         value = attributes.get("value")
+        if (value is None or len(value) > _LONGEST_VALUE) and prefix + str(key) in self._reader.unrequired():
+            return  # a time or an attribute that is read beside the symbols refuses nothing
         if value is None or len(value) > _LONGEST_VALUE:
             raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
         values[key] = value
