@@ -23,6 +23,8 @@ from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, wor
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
+from symveil.central.time_law import TimeLaw, learn_times
+from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
 from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
 from symveil.estimation.statistics import Batch, Indices
 from symveil.models.markov_chain import MarkovChain
@@ -59,6 +61,8 @@ class LearnedLaw:
         What words obey beside the support: the law is the one above, given these.
     quality
         The noise that it was learned from; None where an older version wrote it.
+    times
+        The law of times; None where words were learned alone.
     """
 
     support: Support
@@ -67,6 +71,7 @@ class LearnedLaw:
     zone_names: tuple[str, ...] = field(repr=False)
     rules: Rules = field(default_factory=Rules)
     quality: Quality | None = None
+    times: TimeLaw | None = field(default=None, repr=False)
 
     def chain(self) -> MarkovChain:
         """The Markov chain with the same moves: each from a symbol as often as the law has it.
@@ -93,6 +98,40 @@ class LearnedLaw:
     def draw(self, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
         """So many words that obey all rules, one after the other, with their lengths."""
         return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
+
+    def with_times(
+        self,
+        settings: TimeSettings,
+        steps: Steps,
+        read: Read,
+        *,
+        cut: bool,
+        epsilon: Fraction,
+        neighbours: Neighbours,
+        keys: RecordKey,
+    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
+        """The same law with a law of times, learned from the same words, and the queries that it cost.
+
+        Parameters
+        ----------
+        settings, steps
+            What is public about times.
+        read
+            Reads all legal words with their times.
+        cut
+            Whether longer words count with their first events.
+        epsilon, neighbours
+            What each person loses at most by times, and between which files.
+        keys
+            Where noise comes from.
+        """
+        bits = keys.streams(keys.names([WORDS_NAME])).of_row(0)
+        persons = 0.0 if self.quality is None else self.quality.persons
+        times, queries = learn_times(
+            self.support, self.symbols, self.draw(JUDGED_BY, bits), settings, steps, read,
+            cut=cut, persons=persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+        )  # fmt: skip
+        return replace(self, times=times), queries
 
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""

@@ -42,7 +42,6 @@ from symveil.cli.single_options import (
     zones_option,
 )
 from symveil.cli.values import PATH, read_confidence
-from symveil.models.times import spelled_duration
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
@@ -186,15 +185,16 @@ def count_command(
 
 def _print_quantiles(table: NamedTable) -> None:
     """The rows of quantiles of a table of times."""
+    from symveil.models.times import spelled_duration
+
+    def ended(seconds: float | None) -> str:
+        return "open" if seconds is None else spelled_duration(int(seconds))
+
     rows = getattr(table, "quantile_rows", ())
     if not rows:
         return
     shown = [
-        (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(_ended(row[end]) for end in ("low", "high")))
+        (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(ended(row[end]) for end in ("low", "high")))
         for row in rows[:_SHOWN]
     ]
     print_table(f"Quantiles, {table.confidence:.0%} intervals each", ("of", "quantile", "low", "high"), shown)
-
-
-def _ended(seconds: float | None) -> str:
-    return "open" if seconds is None else spelled_duration(int(seconds))

@@ -17,6 +17,7 @@ from symveil.cli.single_options import (
     again_option,
     choice_option,
     constraint_option,
+    durations_option,
     engine_options,
     epsilon_option,
     event_options,
@@ -27,10 +28,13 @@ from symveil.cli.single_options import (
     no_repeats_option,
     number_option,
     out_option,
+    period_option,
     person_option,
     places_option,
     release_id_option,
     size_options,
+    time_option,
+    timezone_option,
     wide_form_options,
     zones_option,
 )
@@ -41,6 +45,7 @@ _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
 _PRIVATE_ONLY = (
     *("alphabet", "person", "places", "zones", "constraint", "lengths"),
     *("ledger", "release_id", "engine", "master"),
+    *("time", "period", "durations", "timezone", "time_share"),
 )
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
@@ -64,6 +69,11 @@ _A_MODEL_IS_A_RELEASE = (
 @places_option
 @zones_option
 @choice_option("--kind", of=("auto", "trips", "log"), text="With --epsilon: of trips, or of the cases of an event log.")
+@time_option
+@period_option
+@durations_option
+@timezone_option
+@click.option("--time-share", metavar="S", help="With --time: what times get of epsilon; 0.4 by default.")
 @no_repeats_option
 @constraint_option
 @neighbours_option
@@ -95,6 +105,10 @@ def learn_command(
     loses at most that: moves are those of --from-graph or --alphabet, which are public; synthesize draws from it. The
     law is that of trips on a chain or a map, and else that of an event log: lengths, activities that a case has at most
     once, moves early and late in a case.
+
+    With --time the times of synthetic words are learned too: how long they wait, when they start, how long they take.
+    For example: symveil learn log.csv --epsilon 1 --alphabet @activities.txt --lengths 1..50 --time time:timestamp
+    --period 2024-01-01..2024-12-31 --timezone Europe/Amsterdam --out model.json
     """
     from symveil.tasks.learn import learn_file
 
@@ -157,7 +171,7 @@ def _learn_privately(
         lengths=(int(found[1]), int(found[2] or found[1])),
         **given,
         neighbours=read_neighbours(private.pop("neighbours")),
-        columns=ColumnOptions(person=private.pop("person"), **reading),
+        columns=ColumnOptions(person=private.pop("person"), time=private.pop("time"), **reading),
         **sizes,
         **private,
     )
@@ -179,7 +193,7 @@ def _learn_privately(
             rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
             title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
             print_table(title, ("table", "noise", "what is learned from it"), rows)
-    print_notes(notes, warnings=[*large_loss(epsilon), *(() if quality is None else quality.warnings)])
+    print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
 
 
 _FREE = "it costs no privacy: only the model was read, which was learned privately"
@@ -188,7 +202,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
-@out_option("The words, as .csv, .jsonl or .xes")
+@out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
 @no_repeats_option
 @constraint_option
@@ -200,7 +214,8 @@ def synthesize_command(
 
     MODEL is what symveil learn --epsilon wrote. Every word is one that its graph allows, of the lengths that it was
     learned for, and obeys the rules that it was learned with and those that are declared here. Drawing costs no
-    privacy, however many words are drawn.
+    privacy, however many words are drawn. Where the model has times (symveil learn --time), every format has an event
+    in each row, with its time: of a process log take medians, since means of rare long waits are not learned.
     """
     from symveil.tasks.synthesize import synthesize
 
@@ -209,4 +224,4 @@ def synthesize_command(
         print_json(drawn.document())
     else:
         print_facts("Synthesised", [("words", str(drawn.released)), ("file", str(drawn.out))])
-    print_notes([_FREE], warnings=() if drawn.quality is None else drawn.quality.warnings)
+    print_notes([_FREE, *drawn.notes], warnings=drawn.warnings)

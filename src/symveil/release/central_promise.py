@@ -42,6 +42,8 @@ class CentralRelease:
         Above 0 where cells are not public: another promise.
     zones
         Where origins and destinations are counted by zone: the name of the zone of each symbol, in their order.
+    times
+        What is public about the times of a law that has some, as JSON.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class CentralRelease:
     model_file: str | None = None
     delta: Fraction = Fraction(0)
     zones: tuple[str, ...] | None = None
+    times: dict[str, Any] | None = None
 
     def price(self) -> Price:
         """ε for each person, once, and δ where there is one."""
@@ -68,6 +71,7 @@ class CentralRelease:
             "grid": GRID,
             **self._digests(),
             **self.parameters,
+            **({} if self.times is None else {"times": self.times}),
             **others,
         }
 
@@ -116,6 +120,7 @@ class CentralRelease:
                 **self.promised(queries),
                 "parameters": self.parameters,
                 **({} if self.zones is None else {"zones": list(self.zones)}),
+                **({} if self.times is None else {"times": self.times}),
                 "alphabet": None if listed is None else [str(symbol) for symbol in listed],
                 "model": None if model is None else {"kind": model.kind, "file": self.model_file},
                 "digests": {**self._digests(), "output": digest},

@@ -23,15 +23,17 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bound
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
-from symveil.central.noise import Query, read_delta, read_neighbours
+from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.support import Support
 from symveil.central.time_counts import TimeQuestion
+from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import FORMAT_WITHOUT_LAW, alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
+from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import heard_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
@@ -39,6 +41,7 @@ from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.central_promise import CentralRelease, queries_of
@@ -238,13 +241,14 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         )  # fmt: skip
     else:
         counted = {"count"} if document["release"] == "synthesize" else set()
+        of_words, of_times = _split(document, epsilon, neighbours)
         if set(told) != _LAW_PARAMETERS | counted or told["law"] not in ("trips", "log"):
             yield "others than those of a law"
         usual, build = (SHARES, law_queries) if told["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
         shares = {name: exact(share, name="shares") for name, share in told["shares"].items()}
         if set(shares) != set(usual) or sum(shares.values()) != 1:
             yield "shares that are no shares of epsilon"
-        expected = build(epsilon, neighbours, shares=shares)
+        expected = build(of_words, neighbours, shares=shares) + of_times
         if told["law"] == "log" and told["places"]:
             yield "places, which the law of a log does not use"
         if not all(isinstance(told[name], bool) for name in ("places", "no_repeats")):
@@ -253,9 +257,19 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         yield "other queries than these parameters lead to"
 
 
+def _split(document: dict[str, Any], epsilon: Fraction, neighbours: Any) -> tuple[Fraction, tuple[Query, ...]]:
+    """What of ε is for words, and the queries of times, where the law has some."""
+    if "times" not in document:
+        return epsilon, ()
+    settings = TimeSettings.from_document(document["times"])
+    if settings.document() != document["times"]:
+        raise ValueError("settings of times that a law does not have")
+    return epsilon * (1 - settings.share), time_queries(epsilon * settings.share, neighbours)
+
+
 def _log_queries_of(queries: tuple[Query, ...]) -> Any:
     def build(epsilon: Fraction, neighbours: Any, *, shares: dict[str, Fraction]) -> tuple[Query, ...]:
-        return log_queries(epsilon, neighbours, quartile=queries[-1].bound, shares=shares)
+        return log_queries(epsilon, neighbours, quartile=queries[len(LOG_SHARES) - 1].bound, shares=shares)
 
     return build
 
@@ -267,8 +281,9 @@ def _facts(path: Path, document: dict[str, Any]) -> Check:
     form = output["form"] in _FORMS[document["release"]] and output["format"] == path.suffix.lower()[1:]
     facts = {"file", "format", "form"}
     if document["release"] == "synthesize":
-        form = form and (output["form"] == "long") == (output["format"] == "xes")
-        columns = synthetic_columns(output["format"], str(output["columns"].get("separator", " ")))
+        times = "times" in document
+        form = form and (output["form"] == "long") == (output["format"] == "xes" or times)
+        columns = synthetic_columns(output["format"], str(output["columns"].get("separator", " ")), times=times)
         form, facts, charge = form and output["columns"] == columns, facts | {"columns"}, None  # drawing costs nothing
     if not form or set(output) - {"spreadsheet_safe"} != facts:
         return compared("form", False)
@@ -442,14 +457,26 @@ def _json_faults(document: dict[str, Any], expected: dict[str, Any]) -> Iterator
 def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
     """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
     shortest, longest = document["parameters"]["lengths"]
-    words = outside = 0
-    for file in open_released(path, document):
+    words = outside = backwards = 0
+    times = "times" in document
+    for file in open_released(path, document, time=PROCESS_MINING["order"] if times else None):
         for batch in heard_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
             words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+            if times:
+                backwards += _backwards(file.stamps(batch), lengths)
     said = f"{words} words, {outside} that the graph or the lengths do not allow"
-    return Check("words", outside == 0 and words == document["parameters"]["count"], said)
+    if times:
+        said += f", {backwards} events without a time or before the event that they follow"
+    return Check("words", outside == backwards == 0 and words == document["parameters"]["count"], said)
+
+
+def _backwards(stamps: Stamps, lengths: NDArray[np.int64]) -> int:
+    """How many events have no instant, or one before that of the event before them."""
+    word = np.repeat(np.arange(len(lengths)), lengths)
+    earlier = (word[1:] == word[:-1]) & (np.diff(stamps.microseconds) < 0)
+    return int(np.count_nonzero(stamps.kind != INSTANT) + np.count_nonzero(earlier))
 
 
 def _law(place: Path, document: dict[str, Any], language: AnyLength) -> Check:
@@ -481,7 +508,7 @@ def _law_faults(law: LearnedLaw, place: Path, document: dict[str, Any], language
         yield "other zones than the manifest says"
     if (law.support.split is None) != (told["law"] == "trips"):
         yield "another kind of law than the manifest says"
-    if law.support.split not in (None, queries_of(document)[-1].bound):
+    if law.support.split is not None and law.support.split != queries_of(document)[len(LOG_SHARES) - 1].bound:
         yield "positions split elsewhere than the queries say"
     public = Support.of(
         symbols=len(symbols),
@@ -500,13 +527,20 @@ def _law_faults(law: LearnedLaw, place: Path, document: dict[str, Any], language
     once = len(law.rules.once) == len(symbols)
     if (told["no_repeats"] and not once) or (told["law"] == "trips" and law.rules.once and not told["no_repeats"]):
         yield "another rule on repeated symbols than the manifest says"
-    if law.quality is not None:
-        recount = law_quality if told["law"] == "trips" else log_quality
-        if recount(law.support, law.quality.persons, queries_of(document)) != law.quality:
-            yield "another noise of its tables than the queries have"
+    if law.quality is not None and not _same_noise(law, law.quality, document):
+        yield "another noise of its tables than the queries have"
+    own = None if law.times is None else law.times.settings.document()
+    if own != document.get("times"):
+        yield "other settings of times than the manifest says"
     written = load_word_model(place)
     if not isinstance(written, MarkovChain) or not _same_chain(written, law.chain()):
         yield "another chain than that of its law"
+
+
+def _same_noise(law: LearnedLaw, quality: Quality, document: dict[str, Any]) -> bool:
+    trips = document["parameters"]["law"] == "trips"
+    of_words = queries_of(document)[: len(SHARES if trips else LOG_SHARES)]
+    return (law_quality if trips else log_quality)(law.support, quality.persons, of_words) == quality
 
 
 def _same_chain(found: MarkovChain, expected: MarkovChain) -> bool:

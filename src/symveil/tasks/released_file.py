@@ -82,7 +82,12 @@ def choice_of(told: dict[str, Any]) -> MechanismChoice:
 
 
 def open_released(
-    place: Any, told: dict[str, Any], *, cluster: str | None = None, keep: tuple[str, ...] = ()
+    place: Any,
+    told: dict[str, Any],
+    *,
+    cluster: str | None = None,
+    keep: tuple[str, ...] = (),
+    time: str | None = None,
 ) -> Iterator[SequenceFile]:
     """The private file, each file of a private folder, or a private table in memory, opened as the manifest says.
 
@@ -96,9 +101,11 @@ def open_released(
         A column that says which sequences belong together: those of a person, in the readers' words.
     keep
         Kept columns to read as well.
+    time
+        The column of times, where they are to be read as well.
     """
     named = ColumnOptions.from_names(told["output"]["columns"])
-    columns = replace(named, person=cluster, person_option="cluster", keep=keep)
+    columns = replace(named, person=cluster, person_option="cluster", keep=keep, time=time)
     if is_frame(place):
         yield opened_frame(place, replace(columns, delimiter=None))
         return

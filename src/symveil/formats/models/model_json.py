@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from symveil.central.learned import LearnedLaw
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
 from symveil.central.support import MOST_SUMS, Support
+from symveil.central.time_law import TimeLaw
 from symveil.central.word_law import FEATURES, Floats, no_parameters
-from symveil.errors import FileError, ModelError
+from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.json_text import (
     Numeral,
     described,
@@ -80,8 +82,8 @@ def _kind(members: dict[str, object], *, root: str) -> str:
 
 
 def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
-    # `law` is what a learned chain keeps for synthesize (law_json); the chain itself does not need it
-    _require_keys(members, root, required=("transitions",), optional=("initial", "states", "law"))
+    # `law` and `times` are what a learned chain keeps for synthesize; the chain itself does not need them
+    _require_keys(members, root, required=("transitions",), optional=("initial", "states", "law", "times"))
     return MarkovChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
         initial=_name(members["initial"], f"{root}.initial") if "initial" in members else None,
@@ -317,6 +319,8 @@ def law_text(law: LearnedLaw) -> str:
         "parameters": {name: law.parameters[name].tolist() for name in FEATURES},
         **({} if law.quality is None else {"quality": law.quality.document()}),
     }
+    if law.times is not None:
+        document["times"] = law.times.document()
     return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -333,10 +337,12 @@ def read_law(path: Path) -> LearnedLaw:
                 expected="a model that symveil learn --epsilon wrote, with a law of words",
                 found="another one",
             )
-        return _law(said)
+        law = _law(said)
+        times = document.get("times")
+        return law if times is None else replace(law, times=TimeLaw.from_document(times, law.support))
     except FileError:
         raise
-    except (ModelError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
+    except (ModelError, ParameterError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         raise FileError(f"{path}: $.law", expected="a law as symveil writes it", found="another document") from None
 
 

@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -78,8 +78,17 @@ _UNSET = {
 """What a declaration in the head says as the value: that of attributes which are missing, and none is."""
 
 
+class SaidTimes(Protocol):
+    """Times that a log has and that are not the true ones: it says what they are."""
+
+    @property
+    def sentence(self) -> str:
+        """What they are, for people who open the log."""
+        ...
+
+
 class XesWriter(RowWriter):
-    """Writes records as the traces of a log."""
+    """Writes records as the traces of a log: with artificial times, or with those in the column of times."""
 
     def __init__(
         self,
@@ -87,7 +96,7 @@ class XesWriter(RowWriter):
         columns: LongColumns,
         kinds: Mapping[str, str],
         kind_of_symbols: str,
-        times: ArtificialTimes | None,
+        times: SaidTimes | None,
     ) -> None:
         self._out = out
         self._columns, self._kinds, self._kind_of_symbols = columns, kinds, kind_of_symbols
@@ -123,6 +132,7 @@ class XesWriter(RowWriter):
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more traces."""
+        own_times = batch.column(TIME).to_pylist() if TIME in batch.schema.names else None
         keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
         for row, (name, symbols) in enumerate(
             zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
@@ -131,7 +141,8 @@ class XesWriter(RowWriter):
             for key, values in keeps:
                 if key.startswith(CASE_PREFIX) and values[row] is not None:
                     lines.append(self._line(key, key.removeprefix(CASE_PREFIX), values[row]))
-            for place, (symbol, time) in enumerate(zip(symbols, self._time_lines(len(symbols)), strict=True)):
+            lines_of_times = self._time_lines(len(symbols)) if own_times is None else map(_time_element, own_times[row])
+            for place, (symbol, time) in enumerate(zip(symbols, lines_of_times, strict=True)):
                 lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol), time]
                 for key, values in keeps:
                     if not key.startswith(CASE_PREFIX) and values[row][place] is not None:
@@ -141,10 +152,10 @@ class XesWriter(RowWriter):
 
     def _time_lines(self, count: int) -> list[str]:
         """The times of the first `count` events, made once for all traces."""
-        if self._times is None:
+        if not isinstance(self._times, ArtificialTimes):
             return [""] * count
         if len(self._texts) < count:
-            self._texts = [_element("date", _TIME, time) for time in self._times.texts(max(count, 64))]
+            self._texts = [_time_element(time) for time in self._times.texts(max(count, 64))]
         return self._texts[:count]
 
     def close(self) -> None:
@@ -156,6 +167,10 @@ class XesWriter(RowWriter):
 
     def _put(self, text: str) -> None:
         self._out.write(text.encode())
+
+
+def _time_element(time: str) -> str:
+    return _element("date", _TIME, time)
 
 
 def _element(kind: str, key: str, value: str) -> str:
