@@ -123,7 +123,7 @@ class TestWhatIsUsed:
 
     HEAD = (
         "from symveil.languages.compiling import compiled\n"
-        "from symveil.verification.distances import lifting, simplex\n"
+        "from symveil.verification.distances import flows, simplex\n"
         "from symveil.verification.distances.sweeps import UNIT\n"
     )
 
@@ -134,11 +134,11 @@ class TestWhatIsUsed:
             ("@compiled\ndef loop(x):\n    return x * UNIT\n", ["sweeps.py"]),
             ("solve = jitable(simplex.solve)\n@compiled\ndef loop(x):\n    return solve(x)\n", ["simplex.py"]),
             (
-                "def own(x):\n    return lifting.lift(x)\n@compiled\ndef loop(x):\n    return own(x)\n",
-                ["lifting.py", "simplex.py"],
+                "def own(x):\n    return simplex.lift(x)\n@compiled\ndef loop(x):\n    return own(x)\n",
+                ["simplex.py"],
             ),
             ("@compiled\ndef loop(x):\n    return x\ndef other(x):\n    return simplex.solve(x)\n", []),
-            ("def other(x: lifting.T) -> None: ...\n@compiled\ndef loop(x: lifting.T):\n    return x\n", []),
+            ("def other(x: flows.T) -> None: ...\n@compiled\ndef loop(x: flows.T):\n    return x\n", []),
         ],
     )
     def test_uses(self, body: str, expected: list[str]) -> None:
@@ -147,4 +147,4 @@ class TestWhatIsUsed:
     def test_the_loops_over_pairs_use_the_simplex(self) -> None:
         """A file that is known to use others, found on the disk."""
         text = (ROOT / "verification" / "distances" / "sweeps.py").read_text("utf-8")
-        assert [path.name for path in used_files(text)] == ["lifting.py", "simplex.py"]
+        assert [path.name for path in used_files(text)] == ["simplex.py"]

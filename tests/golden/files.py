@@ -25,28 +25,30 @@ def settings() -> Iterator[Setting]:
         ("online", {"mechanism": "online"}),
         ("nothing", {"beyond": "nothing"}),
     ]:
-        yield _in_folder(f"privatize trips {label}", lambda at, o=options: _private_trips(at, "private.csv", **o))
+        yield in_folder(f"privatize trips {label}", lambda at, o=options: _private_trips(at, "private.csv", **o))
     for suffix in (".jsonl", ".parquet", ".csv.gz"):
-        yield _in_folder(f"privatize trips to {suffix}", lambda at, s=suffix: _converted(at, s))
-    yield _in_folder("privatize log", _private_log)
+        yield in_folder(f"privatize trips to {suffix}", lambda at, s=suffix: _converted(at, s))
+    yield in_folder("privatize log", _private_log)
     for statistic in ("visits", "first", "last", "transitions", "od", "lengths", "ngrams:2"):
-        yield _in_folder(f"estimate {statistic}", lambda at, s=statistic: _estimated(at, s))
-        yield _in_folder(f"count {statistic}", lambda at, s=statistic: _counted(at, s))
-    yield _in_folder("count by model", lambda at: _counted(at, "visits", trips=True))
-    yield _in_folder("learn trips", lambda at: _learned(at, trips=True))
-    yield _in_folder("learn log", lambda at: _learned(at, trips=False))
-    yield _in_folder("compare", _compared)
+        yield in_folder(f"estimate {statistic}", lambda at, s=statistic: _estimated(at, s))
+        yield in_folder(f"count {statistic}", lambda at, s=statistic: _counted(at, s))
+    yield in_folder("count by model", lambda at: _counted(at, "visits", trips=True))
+    yield in_folder("learn trips", lambda at: _learned(at, trips=True))
+    yield in_folder("learn log", lambda at: _learned(at, trips=False))
+    yield in_folder("compare", _compared)
     for example in sorted(EXAMPLES.iterdir()):
         if example.suffix in (".json", ".fsm", ".graphml"):
-            yield _in_folder(f"model {example.name}", lambda at, e=example: _saved_model(at, e))
+            yield in_folder(f"model {example.name}", lambda at, e=example: _saved_model(at, e))
 
 
-def _in_folder(name: str, answer: Callable[[Path], object]) -> Setting:
+def in_folder(name: str, answer: Callable[[Path], object], *, slow: bool = False) -> Setting:
+    """A setting whose answer needs an empty folder."""
+
     def run() -> object:
         with tempfile.TemporaryDirectory() as folder:
             return answer(Path(folder))
 
-    return Setting(name, run)
+    return Setting(name, run, slow=slow)
 
 
 def _trip_options(**options: object) -> dict[str, object]:

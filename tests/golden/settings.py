@@ -35,11 +35,14 @@ class Setting:
         Computes the answer anew: numbers, strings, lists and dictionaries.
     slow
         Seconds and more of processor time: compared by `make golden` and in the soak, not in every test run.
+    here
+        Whether its data is at hand; without it the setting is neither compared nor written.
     """
 
     name: str
     answer: Callable[[], object]
     slow: bool = False
+    here: bool = True
 
     def document(self) -> object:
         """The answer, or the class of the error that refuses the setting."""

@@ -14,7 +14,7 @@ import symveil as sv
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.statistics import CHOICES
+from symveil.estimation.names import CHOICES
 from symveil.examples.paper_systems import example_4
 from symveil.examples.road_network import TRIP
 from symveil.formats.manifest import manifest_path

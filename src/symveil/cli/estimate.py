@@ -26,7 +26,7 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
-from symveil.estimation.statistics import CHOICES
+from symveil.estimation.names import CHOICES
 
 _SHOWN = 50
 

@@ -11,15 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.estimation.names import LONGEST_GRAM, NAMES
 from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
-
-NGRAMS = "ngrams:K"
-NAMES = ("visits", "first", "last", "positions", NGRAMS, "transitions", "od", "lengths", "presence")
-"""As they are typed; "directly-follows" is another name of ngrams:2."""
-CHOICES = (*NAMES, "directly-follows")
-"""What the command line and the studio offer."""
 
 _ORDERS = {
     "visits": 1,
@@ -32,8 +27,6 @@ _ORDERS = {
     "presence": 1,
     "directly-follows": 2,
 }
-LONGEST_GRAM = 8
-"""The largest K."""
 
 
 @dataclass(frozen=True, slots=True)

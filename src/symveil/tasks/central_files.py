@@ -24,7 +24,8 @@ from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.central.time_counts import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
-from symveil.estimation.statistics import LONGEST_GRAM, Indices, Statistic, read_statistic
+from symveil.estimation.names import LONGEST_GRAM
+from symveil.estimation.statistics import Indices, Statistic, read_statistic
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest

@@ -18,7 +18,8 @@ from symveil.central.unlisted_cells import counted_plainly
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.estimate import NUMBERS, Estimate
 from symveil.estimation.named_table import NamedTable
-from symveil.estimation.statistics import NGRAMS, Statistic, read_statistic
+from symveil.estimation.names import NGRAMS
+from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.page import table
 from symveil.formats.sequences.columns import ColumnOptions

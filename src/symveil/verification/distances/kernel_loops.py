@@ -8,7 +8,7 @@ from symveil.languages.compiling import compiled
 from symveil.verification.distances.sweeps import UNIT, merge, solve
 
 # as in sweeps.py
-COMPILED_FROM = "6cfb0dc5ab57482f"
+COMPILED_FROM = "a1636c5a875b0ca9"
 
 
 @compiled

@@ -17,7 +17,7 @@ from symveil.languages.compiling import compiled
 from symveil.verification.distances.sweeps import UNIT, flow_cost
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "6cfb0dc5ab57482f"
+COMPILED_FROM = "a1636c5a875b0ca9"
 
 # columns of `figure` and `span`, which have a row for each node
 WEIGHT, LOWER, UPPER, MINE, THEIRS = 0, 1, 2, 3, 4
