@@ -28,7 +28,8 @@ EPOCH = datetime(2024, 3, 29, tzinfo=UTC)
 def written(folder: Path, *, later: int = 0) -> tuple[Path, Path]:
     """The same events in one file and in a folder of two; some times are missing."""
     rows = [
-        (f"c{case}", nth, "abc"[(case + nth) % 3], None if (case + nth) % 7 == 0 else EPOCH + timedelta(hours=7 * case + nth * nth + later))
+        (f"c{case}", nth, "abc"[(case + nth) % 3],
+         None if (case + nth) % 7 == 0 else EPOCH + timedelta(hours=7 * case + nth * nth + later))
         for case in range(CASES)
         for nth in range(case % 4 + 1)
     ]  # fmt: skip
@@ -78,8 +79,8 @@ def test_trips_in_rows_are_counted_by_hour_and_zone(spark, tmp_path) -> None:
     zones = tmp_path / "zones.csv"
     zones.write_text("symbol,zone\nx,west\ny,east\n")
     table = count_file(
-        tmp_path / "trips", "starts", by="hour", zones=zones, epsilon=1000, bound=1, alphabet=["x", "y"], engine="spark",
-        sequence="links", time="times", out=tmp_path / "rush.csv",
+        tmp_path / "trips", "starts", by="hour", zones=zones, epsilon=1000, bound=1, alphabet=["x", "y"],
+        engine="spark", sequence="links", time="times", out=tmp_path / "rush.csv",
     ).counts  # fmt: skip
     assert table is not None
     counts = {
@@ -95,8 +96,8 @@ def test_changed_times_under_the_same_release_are_refused(spark, tmp_path, monke
 
     def release():
         return count_file(
-            tmp_path / "in" / "two", "starts", by="hour", out=tmp_path / "hours.csv", epsilon=1, alphabet="abc", bound=1,
-            engine="spark", ledger=ledger, release_id="r", **READ,
+            tmp_path / "in" / "two", "starts", by="hour", out=tmp_path / "hours.csv", epsilon=1, alphabet="abc",
+            bound=1, engine="spark", ledger=ledger, release_id="r", **READ,
         )  # fmt: skip
 
     written(tmp_path / "in")

@@ -44,6 +44,8 @@ class CentralRelease:
         Where origins and destinations are counted by zone: the name of the zone of each symbol, in their order.
     times
         What is public about the times of a law that has some, as JSON.
+    attributes
+        The public values of attributes that a law has, and the share of ε of each, as JSON.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class CentralRelease:
     delta: Fraction = Fraction(0)
     zones: tuple[str, ...] | None = None
     times: dict[str, Any] | None = None
+    attributes: tuple[dict[str, Any], ...] = ()
 
     def price(self) -> Price:
         """ε for each person, once, and δ where there is one."""
@@ -71,9 +74,14 @@ class CentralRelease:
             "grid": GRID,
             **self._digests(),
             **self.parameters,
-            **({} if self.times is None else {"times": self.times}),
+            **self._beside(),
             **others,
         }
+
+    def _beside(self) -> dict[str, Any]:
+        """What is public of times and attributes, where there are some."""
+        times = {} if self.times is None else {"times": self.times}
+        return times | ({"attributes": list(self.attributes)} if self.attributes else {})
 
     def _digests(self) -> dict[str, str | None]:
         """Of what is public: the alphabet, and the model where there is one."""
@@ -120,7 +128,7 @@ class CentralRelease:
                 **self.promised(queries),
                 "parameters": self.parameters,
                 **({} if self.zones is None else {"zones": list(self.zones)}),
-                **({} if self.times is None else {"times": self.times}),
+                **self._beside(),
                 "alphabet": None if listed is None else [str(symbol) for symbol in listed],
                 "model": None if model is None else {"kind": model.kind, "file": self.model_file},
                 "digests": {**self._digests(), "output": digest},
