@@ -120,11 +120,12 @@ def test_by_the_command_with_a_file_of_values(tmp_path):
     result = symveil(
         "learn", str(log(tmp_path, cases=100)), "--epsilon", "2", "--alphabet", "open,close", "--lengths", "1..4",
         "--case", "case", "--symbol", "what", "--time", "when", "--period", "2024-01-01..2024-12-31",
-        "--attribute", f"desk={tmp_path / 'desks.txt'}", "--attribute", "cost=0,10,100", "--attribute-share", "0.05", "--out", str(tmp_path / "m.json"),
+        "--attribute", f"desk={tmp_path / 'desks.txt'}", "--attribute", "cost=0,10,100", "--attribute-share", "0.05",
+        "--out", str(tmp_path / "m.json"),
     )  # fmt: skip
     assert result.status == 0, result.err
     manifest = json.loads((tmp_path / "m.json.manifest.json").read_text())
-    assert [(each["name"], each["share"]) for each in manifest["attributes"]] == [("desk", "1/20"), ("cost", "1/20")]
+    assert [(each["name"], each["share"]) for each in manifest["attributes"]] == [("desk", "0.05"), ("cost", "0.05")]
     assert check_manifest(tmp_path / "m.json.manifest.json").holds
     law = read_law(tmp_path / "m.json")
     assert [each.values.values for each in law.attributes] == [("north", "south"), ("0..10", "10..100")]

@@ -26,6 +26,7 @@ from symveil.central.support import Support
 from symveil.estimation.statistics import Indices
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
+from symveil.numbers.rationals import spelled
 from symveil.randomness import RecordKey
 
 TIME_SHARES = {
@@ -81,7 +82,7 @@ class TimeSettings:
             "period": self.period.spelled(),
             "timezone": self.clock.zone,
             "edges_seconds": list(self.grid.edges),
-            "share": str(self.share),
+            "share": spelled(self.share),
         }
 
     @classmethod
@@ -228,7 +229,7 @@ def row_rule() -> dict[str, object]:
         "persons": FEWEST_PERSONS,
         "long": [LONG, DAY_LONG],
         "pace": list(PACE.edges),
-        "shares": {name: str(share) for name, share in TIME_SHARES.items()},
+        "shares": {name: spelled(share) for name, share in TIME_SHARES.items()},
     }
 
 
