@@ -109,7 +109,7 @@ def certified_graceful_rate(
     >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
     >>> result = certified_graceful_rate(weighting, per_position=Fraction(2))
     >>> round(float(result.rate), 2), result.how
-    (1.7, 'certified')
+    (1.78, 'certified')
     """
     language = weighting.language
     if weighting.farthest == 0:
