@@ -30,10 +30,9 @@ from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import MOST_TIMES, path_of, read_text
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
-from symveil.formats.sequences.records import LONGEST
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
@@ -52,7 +51,8 @@ from symveil.release.central_job import (
 from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
 from symveil.storage.atomic import digest_of
-from symveil.tasks.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
+from symveil.tasks.budgets import check_ledger_apart
+from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
 
 
 def public_language(

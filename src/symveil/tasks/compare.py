@@ -31,7 +31,6 @@ from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
-from symveil.formats.page import table
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
@@ -39,10 +38,12 @@ from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.word import Word
+from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
+from symveil.reports.page import table
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.parameters import FileReading, check_names, shows_fields
+from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]

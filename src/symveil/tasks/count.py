@@ -33,6 +33,7 @@ from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import Number
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import FileWords, ObservedSymbols
 from symveil.release.central_promise import CentralRelease
@@ -40,7 +41,7 @@ from symveil.release.protocol import new_release_id
 from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.parameters import ColumnParameters, Engine
 
 SUFFIXES = (".csv", ".parquet", ".json")
 

@@ -6,7 +6,7 @@ Expected error against ε, for every mechanism: for one word, or on average over
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -118,6 +118,38 @@ def plot_law(explanation: Explanation, path: Path) -> None:
         mark_label=f"expected {law.expected_error:.4g}",
         path=path,
     )
+
+
+def draw_explanation(
+    explanation: Explanation,
+    word: Word,
+    pictures: Mapping[str, Path | None],
+    *,
+    distance: int | None,
+    progress: Progress,
+) -> list[str]:
+    """Write pictures of what a mechanism does to a word; a note for each.
+
+    Parameters
+    ----------
+    explanation, word
+        What is drawn.
+    pictures
+        Where: `draw` the automaton, `plot` the law, `curves` the error against ε; None: it is not drawn.
+    distance
+        Of the words of the automaton; None: all.
+    progress
+        Called while curves are computed.
+    """
+    mechanism = explanation.mechanism
+    if (path := pictures["draw"]) is not None:
+        draw_automaton(word, mechanism.language, path, distance=distance)
+    if (path := pictures["plot"]) is not None:
+        plot_law(explanation, path)
+    if (path := pictures["curves"]) is not None:
+        curves = error_curves(mechanism.language, word=word, adjacency=mechanism.adjacency, progress=progress)
+        save_curves(curves, path)
+    return [f"wrote {path}" for path in pictures.values() if path is not None]
 
 
 EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))

@@ -26,10 +26,9 @@ from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import law_text, read_law
-from symveil.formats.reading import MOST_TIMES, path_of
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
-from symveil.formats.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model, require_words
 from symveil.laws.guarantee import Guarantee
@@ -37,11 +36,12 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, spelled
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
 from symveil.release.central_promise import CentralRelease
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.parameters import ColumnParameters, Engine
 
 
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:

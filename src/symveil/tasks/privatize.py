@@ -37,21 +37,30 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
 from symveil.release.batch import ReleasePlan
 from symveil.release.job import Written
 from symveil.release.local import lengths_of, release_batches
 from symveil.release.promise import Release, manifest, refuse_thin_release
 from symveil.tasks.doubts import dropped_ids, large_loss, warn
-from symveil.tasks.parameters import (
-    TableParameters,
-    check_choice_names,
-    described,
-    described_choice,
-    shows_fields,
-)
+from symveil.tasks.parameters import TableParameters
 
 Frame = TypeVar("Frame", bound=Table)
+
+
+def described_choice(given: MechanismChoice | None, named: dict[str, Any]) -> MechanismChoice:
+    """The choice that was given or named; one that is not private is refused by `Release.of`, in words for files."""
+    if given is None:
+        named["not_private"] = True
+    return described(MechanismChoice, given, named, name="choice")
+
+
+def check_choice_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
+    """Refuse names that a function does not take, and a missing ε, as Python does."""
+    check_names(function, types, named)
+    if choice is None and "epsilon" not in named:
+        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
 
 
 @overload

@@ -35,10 +35,12 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
+from symveil.parameters.signature import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
 from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
+from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -51,13 +53,9 @@ from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.parameters import (
     FileParameters,
     RunOptions,
-    check_choice_names,
-    check_ledger_apart,
-    described,
-    described_choice,
     no_pyspark,
-    shows_fields,
 )
+from symveil.tasks.privatize import check_choice_names, described_choice
 from symveil.tasks.released_file import open_released
 
 _RECORDS = 10_000

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError
-from symveil.formats.page import table
 from symveil.languages.language import Language
 from symveil.laws.parameters import Adjacency, read_epsilon
 from symveil.mechanisms.attacker import percent
@@ -24,6 +23,7 @@ from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import shown_at_most, spelled
 from symveil.pictures.charts import Band, Curve, curves_svg
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import (
     Subject,

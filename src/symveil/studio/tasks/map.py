@@ -9,12 +9,12 @@ from functools import lru_cache
 from symveil.errors import ModelError
 from symveil.examples.road_network import network_coordinates
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.formats.page import table
 from symveil.laws.protection import protection
 from symveil.mechanisms.attacker import attacker_view
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import Road, covers_most, road_map_svg
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import CHOOSING, GUESSING, PROVING
 from symveil.studio.tasks.subject import (

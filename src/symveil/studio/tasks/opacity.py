@@ -16,10 +16,10 @@ from symveil.enforcement.supervisor import Supervisor
 from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical
-from symveil.formats.page import table
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.svg import to_svg
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole, shown_epsilon
 from symveil.tasks.enforce import enforcement_document, read_probability

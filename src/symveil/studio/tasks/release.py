@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
-from symveil.formats.page import table
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Metric
@@ -32,6 +31,7 @@ from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.pictures.heat_maps import Cell, heat_grid_svg
 from symveil.pictures.svg import to_svg
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import (
     Subject,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Sequence
+
+from symveil.reports.report import Bars, Facts, Part, Picture, Report, Section, Table, Text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fdfdfc; --line: #d5d9de; --mark: #b3261e; --soft: #5b6470; }
@@ -53,3 +56,65 @@ def figure(svg: str) -> str:
     """An SVG picture, inline."""
     start = svg.index("<svg")
     return f'<figure class="scroll">{svg[start:]}</figure>\n'
+
+
+def report_page(report: Report, *, style: str = "") -> str:
+    """A report as a page of its own.
+
+    Parameters
+    ----------
+    report
+        What is shown.
+    style
+        Added to the page's own.
+
+    >>> from symveil.reports.report import facts_report
+    >>> "<td>steps</td><td>3</td>" in report_page(facts_report("A walk", [("steps", "3")]))
+    True
+    """
+    warned = "".join(f'<p class="warning">{text_html(each[:1].upper() + each[1:])}.</p>' for each in report.warnings)
+    sections = [(section.heading, section_html(section)) for section in report.sections]
+    if warned:
+        sections.insert(0, ("Before you read on", warned))
+    return page(report.title, report.lead, sections, style=style)
+
+
+def section_html(section: Section) -> str:
+    """The parts of a section as HTML.
+
+    Parameters
+    ----------
+    section
+        Its heading is for the caller to set.
+    """
+    return "".join(map(part_html, section.parts))
+
+
+def part_html(part: Part) -> str:
+    """A part of a section as HTML.
+
+    >>> part_html(Text("at most **7.4** & less", "quiet"))
+    '<p class="quiet">at most <b>7.4</b> &amp; less</p>'
+    """
+    match part:
+        case Text():
+            kind = "" if part.kind == "plain" else f' class="{part.kind}"'
+            return f"<p{kind}>{text_html(part.text)}</p>"
+        case Facts():
+            return table(("", ""), [tuple(map(text_html, row)) for row in part.rows])
+        case Table():
+            return table(part.columns, [tuple(map(text_html, row)) for row in part.rows], word_columns=part.words)
+        case Bars():
+            rows = [(text_html(label), text_html(number), _meter(share)) for label, number, share in part.rows]
+            return table((*part.columns, ""), rows)
+        case Picture():
+            return figure(part.svg)
+
+
+def text_html(text: str) -> str:
+    """A text of a report as HTML."""
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
+
+
+def _meter(share: float) -> str:
+    return f'<meter min="0" max="1" value="{share:.4f}"></meter>'
