@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
-from symveil.release.promise import passes_unprotected
 from symveil.reports.page import page, table
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.doubts import (
