@@ -50,28 +50,31 @@ def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any =
     (['--again'], True, ('local', 'spark'), 'local')
     """
     domain = parameter.domain
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "help": as_typed(parameter.help),
         "required": parameter.required if required is None else required,
     }
     match domain:
         case declaration.Flag():
-            said["is_flag"] = True
+            settings["is_flag"] = True
         case declaration.OneOf(others=False):
-            said["type"] = kind or OneOf(tuple(domain.labels))
+            settings["type"] = kind or OneOf(tuple(domain.labels))
         case declaration.Whole():
-            said |= {"type": kind or (_Word(domain) if domain.words else WHOLE_NUMBER), "metavar": domain.placeholder}
+            settings |= {
+                "type": kind or (_Word(domain) if domain.words else WHOLE_NUMBER),
+                "metavar": domain.placeholder,
+            }
         case declaration.File():
-            said |= {"type": PATH, "metavar": domain.placeholder}
+            settings |= {"type": PATH, "metavar": domain.placeholder}
         case declaration.Several():
-            said |= {"multiple": True, "metavar": domain.placeholder}
+            settings |= {"multiple": True, "metavar": domain.placeholder}
         case _:
-            said |= {"type": kind, "metavar": domain.placeholder}
+            settings |= {"type": kind, "metavar": domain.placeholder}
     if parameter.shown_default:
         default = parameter.default if isinstance(parameter.default, int) else parameter.shown_default
-        said |= {"default": default, "show_default": True}
+        settings |= {"default": default, "show_default": True}
     assert parameter.option is not None  # noqa: S101 - asked for by name
-    return click.Option([parameter.option, parameter.name], **said)
+    return click.Option([parameter.option, parameter.name], **settings)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def table_text(
     width: int,
     looking: bool,
 ) -> str:
-    """A table, as wide as its content where nobody is looking; without columns, just its rows.
+    """A table, as wide as its content where output is not a terminal; without columns, just its rows.
 
     Parameters
     ----------
