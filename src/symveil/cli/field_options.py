@@ -5,7 +5,7 @@ Descriptions of mechanisms take half a second to load, so options may be made la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,24 +111,10 @@ def options_of(
             if each.option is not None and each.name not in without
         ]
 
-    return late_options(make) if not isinstance(kind, type) else _remembered(lambda: list(reversed(make())))
-
-
-def late_options(make: Callable[[], list[click.Option]]) -> Option:
-    """A decorator that gives a command options which are made when the command is looked at.
-
-    Parameters
-    ----------
-    make
-        Makes them; it may import what help texts need.
-    """
-    return _remembered(lambda: [LateOptions(make)])
-
-
-def _remembered(options: Callable[[], Sequence[click.Option | LateOptions]]) -> Option:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        # what click's own decorators do
-        vars(command).setdefault("__click_params__", []).extend(options())
+        # what click's own decorators do, which make their options at once
+        memo = vars(command).setdefault("__click_params__", [])
+        memo += reversed(make()) if isinstance(kind, type) else [LateOptions(make)]
         return command
 
     return decorate

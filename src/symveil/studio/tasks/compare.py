@@ -23,6 +23,7 @@ from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import shown_at_most, spelled
 from symveil.pictures.charts import Band, Curve, curves_svg
+from symveil.reports.number_texts import counted, factor, share_of_symbols
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import (
@@ -30,13 +31,11 @@ from symveil.studio.tasks.subject import (
     adjacency_of,
     attacker_lines,
     choose_adjacency,
-    counted,
     read_subject,
     undecided,
 )
 from symveil.tasks.draw import EPSILONS, ErrorCurve, error_curves
 from symveil.tasks.explain import NO_BOUND, PublicAverages, average_over_model
-from symveil.tasks.release_report import factor
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",
@@ -116,12 +115,15 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     papers = min((curve for curve in curves if curve.mechanism in PAPERS), key=lambda curve: curve.errors[here])
     ours, theirs = best.errors[here], papers.errors[here]
     hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
+    share = share_of_symbols(ours, length)
     sentence = (
         f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
-        f"<b>{_share(ours, length)}</b> of a private word {'are' if '%' in _share(ours, length) else 'is'} wrong"
+        f"<b>{share}</b> of a private word {'are' if '%' in share else 'is'} wrong"
     )
     if theirs > ours * 1.02:
-        sentence += f"; the published mechanisms get <b>{_share(theirs, length)}</b> wrong at the same ε and b"
+        sentence += (
+            f"; the published mechanisms get <b>{share_of_symbols(theirs, length)}</b> wrong at the same ε and b"
+        )
     body = f'<p class="sentence">{sentence}.</p>'
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
@@ -130,18 +132,6 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
             f"become {factor(cheaper)} times surer.</p>"
         )
     return Section(heading="The price of privacy", body=body, wide=True)
-
-
-def _share(errors: float, length: int) -> str:
-    """An expected number of errors as people say it.
-
-    >>> _share(2.0, 8), _share(0.004, 10), _share(9.9, 10)
-    ('1 symbol in 4', '1 symbol in 2,500', '99 % of the symbols')
-    """
-    if length == 0 or errors <= 0:
-        return "nothing"
-    share = errors / length
-    return f"{100 * share:.0f} % of the symbols" if share > 0.3 else f"1 symbol in {1 / share:,.0f}"
 
 
 def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Section:
