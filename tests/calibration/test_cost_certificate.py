@@ -1,4 +1,4 @@
-"""Certificates for every cost, prior and adjacency (docs/theory/two-sided.md), against losses from the definition."""
+"""Certificates for every cost, prior and adjacency; losses from the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows are close to exact: the wider the closer (docs/theory/certified-calibration.md, Tightness)."""
+"""Windows are close to exact: the wider the closer (docs/theory/certificates.md, Tightness)."""
 
 from __future__ import annotations
 

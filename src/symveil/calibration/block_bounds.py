@@ -1,6 +1,6 @@
 """A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 Two feasible words of a chain differ in maximal blocks of consecutive positions. Between blocks they
 agree, so swapping one whole block keeps a word feasible, and the loss η·d + ln Z(v)/Z(w) is a sum
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds
@@ -12,7 +12,7 @@ block just as it does for whole words. So a dense graph gets as much as can be h
 
 A cheap proved bound for blocks of any length: how much Z can grow along a path.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 Let α(y) be the weight of everything that leads to y, the word being in p_j. Along the word
 
     α(p_{j+1}) / α(p_j) = Σ_y T(y, p_{j+1}) γ(y|p_j) = g(p_j, p_{j+1}),

@@ -2,9 +2,10 @@
 
 A cost says how far a released word is (`languages/costs.py`), its *sensitivity* Δ by how much that can differ for
 adjacent words. The loss at rate η is at most 2ηΔ for exponential weights, and at most two steps for a staircase whose
-steps are Δ wide (docs/theory/near-optimal.md): that is the classic rate, which always exists. Where more is proved,
+steps are Δ wide (docs/theory/certificates.md): that is the classic rate, which always exists. Where more is proved,
 more of the budget is used: exponential weights by Hamming distance have the quick certificate of `certify`, all pairs
-of words are compared where they are few or short (`meeting`), and there is that of `costs` (docs/theory/two-sided.md).
+of words are compared where they are few or short (`meeting`), and there is that of `costs`
+(docs/theory/certificates.md).
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class Weighting:
         """The same weights on longer words, a few lengths of which stand for all, and on all shorter ones: one proof.
 
         Itself where costs depend on the position, where there is a prior, or where the start is hidden and a state of
-        the chain (docs/theory/two-sided.md, *All lengths at once*).
+        the chain (docs/theory/certificates.md, *All lengths at once*).
         """
         language, graph = self.language, self.language.graph
         chain = graph.state_is_symbol and bool(np.array_equal(graph.symbol, graph.target))

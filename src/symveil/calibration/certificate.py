@@ -29,7 +29,7 @@ class CertifiedRate:
     def document(self) -> dict[str, object]:
         """The JSON form: η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them.
 
-        See docs/theory/certified-calibration.md.
+        See docs/theory/certificates.md.
         """
         document: dict[str, object] = {
             "rate": float(self.rate),

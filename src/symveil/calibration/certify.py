@@ -1,4 +1,4 @@
-"""The largest rate whose proved loss stays within the budget (docs/theory/certified-calibration.md).
+"""The largest rate whose proved loss stays within the budget (docs/theory/certificates.md).
 
 For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is exactly
 η·d(w,v) + ln Z(v)/Z(w). How it is known, by what the language allows:
@@ -15,7 +15,7 @@ last two at once.
 
 A cheap proved bound on ln Z(v)/Z(w) for any graph of any size: the largest Z over the smallest.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own
 state t, at least W_k(t):
 

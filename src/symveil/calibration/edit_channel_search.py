@@ -1,6 +1,6 @@
 """The edit channel with the fewest expected edits at a given loss: the search, and its certificate.
 
-See docs/theory/edit-channel.md.
+See docs/theory/hidden-lengths.md.
 For fixed (ρ, q) every condition of `edit_channel_loss` is linear in (δ, σ), and so is the expected
 number of edits n(δ+σ) + (n+1)E[t]. Raising δ always costs more than it saves in σ, so the best δ is the
 least one that −ln δg(0) ≤ ε allows, or, where no σ would do for it, the least one for which some σ does;

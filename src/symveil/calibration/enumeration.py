@@ -1,4 +1,4 @@
-"""The exact loss of a small language: every Z(w), every adjacent pair (docs/theory/certified-calibration.md).
+"""The exact loss of a small language: every Z(w), every adjacent pair (docs/theory/certificates.md).
 
 N_w(ℓ), the weight of the words at distance ℓ from w, does not depend on the rate; it is collected
 once over all pairs. At a rate, Z(w) = Σ N_w(ℓ) z^ℓ, and the loss is the largest

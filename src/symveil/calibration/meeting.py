@@ -1,7 +1,7 @@
 """The loss of a language of many short words: beginnings and ends of words are listed, and meet in the middle.
 
-See docs/theory/two-sided.md, *Words that are halves*. Z(w) of a word is a product α·β of what its beginning and its end
-are worth, so a table of beginnings times a table of ends has Z of every word: a hundred million words from some
+See docs/theory/certificates.md, *Words that are halves*. Z(w) of a word is a product α·β of what its beginning and its
+end are worth, so a table of beginnings times a table of ends has Z of every word: a hundred million words from some
 ten thousand halves. Every pair of words that differ in one block is then compared, however large the rate is. What is
 proved for blocks is exact, and for one hidden symbol so is the loss; for two hidden symbols see `meeting_places`.
 

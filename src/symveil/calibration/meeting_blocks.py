@@ -1,6 +1,6 @@
 """Words that differ in one block, compared at two cuts: blocks that begin late lie in ends, all others in beginnings.
 
-See docs/theory/two-sided.md, *Words that are halves*.
+See docs/theory/certificates.md, *Words that are halves*.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Looking for the largest rate whose proved loss stays within the budget, in few evaluations.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The loss of the truncated exponential mechanism over words of different lengths (docs/theory/levenshtein-balls.md).
+"""The loss of the truncated exponential mechanism over words of different lengths (docs/theory/hidden-lengths.md).
 
 P(w'|w) = r(min(d, k+1))/Z(w), r(ℓ) = e^{−ηℓ}, d the Levenshtein distance. Every word can be released, the
 true one included, so the loss of a pair is *exactly* η·min(d(w,v), k+1) + ln Z(v)/Z(w). The classic bound

@@ -1,6 +1,6 @@
 """Windows: a proved bound on ln Z(v)/Z(w) for any small system, whatever its symbols and states are.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 β_k(y) is the weight of everything that can follow from state y with k symbols left, under the word's
 remaining symbols. Layer by layer from the end, `next_boxes` bounds β_k(y)/β_k(t), t the word's own
 state, and `next_ratios` bounds β^v_k(y)/β^w_k(y) for two words with a given number of differences

@@ -3,7 +3,7 @@
 The mechanism releases observations of the system, safe or not, as it would words of any model: with the costs and
 certificates of `mechanisms`. Where what it drew gives a secret away, a safe observation is shown instead, drawn around
 it by a rate that is fixed and public. That is post-processing: the loss is that of the mechanism
-(docs/mechanisms/opacity-policies.md).
+(docs/opacity.md).
 
 What a corrected release achieves over all that runs of one length show: what it changes, what one can conclude.
 

@@ -1,7 +1,7 @@
 """The mechanism behind the policy `private`: the exponential mechanism from all observations to the safe ones.
 
 One common support for all inputs: ε-differentially private in the ordinary sense, and nothing that
-gives a secret away is ever shown (docs/mechanisms/opacity-policies.md). The inputs may be unsafe, hence outside the
+gives a secret away is ever shown (docs/opacity.md). The inputs may be unsafe, hence outside the
 language of the outputs, so the certificates for models, which compare words of one language, do not
 apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all*
 observations of the length is known, by listing them.

@@ -1,6 +1,6 @@
 """Mechanisms whose weights on a model come from costs: language × cost automaton × public prior.
 
-P(w'|w) = s(w')·κ(w, w')/Z(w) (docs/theory/near-optimal.md). What a subclass adds is how the weight falls with the cost:
+P(w'|w) = s(w')·κ(w, w')/Z(w) (docs/theory/certificates.md). What a subclass adds is how the weight falls with the cost:
 exponentially, or in steps. On Σⁿ the cost is the Hamming distance, and everything is known in closed form
 (`DistanceWeighted`).
 

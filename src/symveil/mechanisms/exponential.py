@@ -6,10 +6,10 @@ r(ℓ) = e^{−ηℓ} for the utility −d, r(ℓ) = e^{c/(ℓ+a)} for the utili
 The papers divide the budget by two, to pay for a normaliser that might vary with the word. On
 Σⁿ it does not vary (docs/theory/tight-calibration.md), so the tight calibration spends all of it: the loss is
 exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
-a little; how much is bounded by proof, for the utility −d (docs/theory/certified-calibration.md).
+a little; how much is bounded by proof, for the utility −d (docs/theory/certificates.md).
 
 On a model the distance may be another one: what symbols cost is then given, or counted in swaps that adjacent words can
-make (docs/theory/near-optimal.md).
+make (docs/theory/certificates.md).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Exponential(CostWeighted):
     """The exponential mechanism, utility −d ("distance") or 1/(d + offset) ("inverse").
 
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
-    small ε gives typical trajectories instead of uniformly random ones (docs/theory/certified-calibration.md).
-    `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/near-optimal.md).
+    small ε gives typical trajectories instead of uniformly random ones (docs/theory/certificates.md).
+    `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/certificates.md).
 
     Parameters
     ----------

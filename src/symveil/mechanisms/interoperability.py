@@ -209,7 +209,7 @@ class Interoperable:
         """The mechanism as a measurement of OpenDP, whose privacy map is `loss_at`.
 
         Needs OpenDP (`pip install opendp`) with `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our
-        word for what it cannot prove. docs/interoperability.md has an example.
+        word for what it cannot prove. docs/how-to/python-libraries.md has an example.
         """
         return to_opendp(cast("Mechanism", self))
 

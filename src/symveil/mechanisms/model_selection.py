@@ -11,7 +11,7 @@ other can beat. What may be certified depends on the size of the model only, nev
 short, sparse graphs, and the Hamming distance on small graphs. Other candidates stand at their classic rate, and a
 mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
 certificates of its own, so those are left out that take long and do not hold for many lengths at once
-(docs/theory/near-optimal.md, *Which one `auto` takes*).
+(docs/theory/certificates.md, *Which one `auto` takes*).
 """
 
 from __future__ import annotations

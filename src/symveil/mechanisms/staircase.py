@@ -6,7 +6,7 @@ b distances. Two words at distance at most b never see more than one step, so th
 ε, and nothing that ε allows is left unused. The width t ∈ 1..b of the first step is the one with
 the least expected error. For b = 1 the staircase is the tight exponential mechanism. On the words
 of a model the normaliser varies, and half of ε pays for it where nothing better is proved; costs may be others than the
-Hamming distance, and steps are as wide as costs of adjacent words can differ (docs/theory/near-optimal.md).
+Hamming distance, and steps are as wide as costs of adjacent words can differ (docs/theory/certificates.md).
 """
 
 from __future__ import annotations

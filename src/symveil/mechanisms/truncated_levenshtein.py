@@ -1,6 +1,6 @@
 """The truncated exponential mechanism: Levenshtein distances up to k, all farther words alike.
 
-See docs/theory/levenshtein-balls.md.
+See docs/theory/hidden-lengths.md.
 P(w'|w) ∝ e^{−η·min(d, k+1)} over a language of words of up to N symbols: Σ^{≤N}, or those of a model. The
 utility min(d, k+1) changes by at most b between words at distance b, so η = ε/2b is ε-private; a larger η
 is taken where the variation of the normaliser is known (`calibration.truncated_loss`).

@@ -1,6 +1,6 @@
 """Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
 
-See docs/theory/two-sided.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
+See docs/theory/certificates.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
 keeps a word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what
 lies to the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in
 between need not be feasible, only to have a positive total weight.

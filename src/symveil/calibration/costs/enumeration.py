@@ -1,6 +1,6 @@
 """The loss of a small language under any cost and prior: every Z(w), every adjacent pair.
 
-See docs/theory/two-sided.md. The largest of ln κ(w, w')/κ(v, w') over all words w' is rate·D(w, v) with one phase,
+See docs/theory/certificates.md. The largest of ln κ(w, w')/κ(v, w') over all words w' is rate·D(w, v) with one phase,
 attained at w' = w. With several it is at most one step for every period that D(w, v) covers; it is computed where
 words are few.
 """

@@ -1,6 +1,6 @@
 """The search for the worst block on large graphs: over balls, a few states at a time, with memory linear in the states.
 
-See docs/theory/two-sided.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
+See docs/theory/certificates.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
 time: first by the most and the least of each path, at all positions together and then at fewer; pairs that are left get
 symbols around them until they are proved or their budget is spent. What comes out is what `search.BlockSearch.largest`
 gives: a bound on every pair, and a pair to begin a search for bad words with.

@@ -1,6 +1,6 @@
 """What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
 
-See docs/theory/two-sided.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+See docs/theory/certificates.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
 known instead. `rates` searches for the largest rate with it.
 """
 

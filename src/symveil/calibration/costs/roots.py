@@ -1,6 +1,6 @@
 """The first nodes of the search: all pairs of paths between the same ends, with nothing known around them.
 
-See docs/theory/two-sided.md. A group holds paths from one left anchor; each has the symbols of its steps and the
+See docs/theory/certificates.md. A group holds paths from one left anchor; each has the symbols of its steps and the
 state it ends in. Vectors along each path are shared by all pairs that use it, so that a pair costs little more than
 its length: the mean-value bound with X = Σ_k (prefix of v)·(G_v − G_w)⁺·(suffix of w), which is at least U − V_min.
 Rounding is that of `nodes`.

@@ -1,6 +1,6 @@
 """Best-first search for the worst block: what is proved, and the worst pair of words that was found.
 
-See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
+See docs/theory/certificates.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
