@@ -99,7 +99,7 @@ def test_a_report_says_what_its_result_says() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (epsilon_text(1.23456), "1.235"),
+        (epsilon_text(1.2345678), "1.23457"),
         (epsilon_text(float("inf")), "infinite"),
         (factor(2.0), "7.4"),
         (counted(1, "word"), "1 word"),

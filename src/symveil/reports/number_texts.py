@@ -13,8 +13,8 @@ from symveil.numbers.rationals import shown_at_least
 def epsilon_text(epsilon: float) -> str:
     """ε as text.
 
-    >>> epsilon_text(1.23456), epsilon_text(math.inf)
-    ('1.235', 'infinite')
+    >>> epsilon_text(1.2345678), epsilon_text(math.inf)
+    ('1.23457', 'infinite')
     """
     return "infinite" if math.isinf(epsilon) else shown_at_least(epsilon)
 
