@@ -314,6 +314,12 @@ def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path:
     assert "do not compare the two" in first.section.body  # a word above, all feasible words here
     second = averages_of(**about, epsilon="3")
     assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
+    loose = averages_of(**about, epsilon="3", beyond="nothing")
+    named = sv.select_mechanism(sv.runs(sv.load_model(about["model"]), 4), epsilon=3, adjacency=1, beyond="nothing")
+    (at_three,) = (each for each in loose.documents if each["epsilon"] == 3)
+    assert at_three["expected_error"] == sv.average_over_model(named).expected_error
+    with pytest.raises(ParameterError, match="beyond: expected graceful, nothing, or a number K"):
+        averages_of(**about, epsilon="3", beyond="everything")
     other = averages_of(**{**about, "epsilon": "3", "adjacency": "2"})
     assert (other.done, other.documents[0]["adjacency"]) == (1, 2)
 

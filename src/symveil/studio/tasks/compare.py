@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
-from symveil.laws.parameters import Adjacency, read_epsilon
+from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
 from symveil.mechanisms.attacker import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
@@ -49,6 +49,7 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     if undecided(values):
         return choose_adjacency(subject.language, "word")
     adjacency = adjacency_of(values)
+    read_beyond(values["beyond"])
     if values["which"] not in ("all", "few"):
         raise ParameterError("which", expected="all or few", found=values["which"])
     curves = _curves(subject, adjacency, progress)
@@ -184,8 +185,8 @@ def _numbers(curves: tuple[ErrorCurve, ...], here: int, length: int) -> Section:
 
 _SLICE = 1.0  # seconds, after which the worker looks for other questions
 
-_averages_cache: dict[tuple[Language, Adjacency], dict[Fraction, PublicAverages]] = {}
-"""Those of the last language and adjacency."""
+_averages_cache: dict[tuple[Language, Adjacency, str], dict[Fraction, PublicAverages]] = {}
+"""Those of the last language and adjacency, and of what is kept beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +221,16 @@ class Averages:
 def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
     """A few more of the averages that a form of the Compare panel asks for, and all that were found before."""
     language = read_subject(values).language
-    adjacency = adjacency_of(values)
+    adjacency, beyond = adjacency_of(values), read_beyond(values["beyond"])
     here = EPSILONS[nearest_step(values["epsilon"])]
-    if (language, adjacency) not in _averages_cache:
+    if (language, adjacency, beyond) not in _averages_cache:
         _averages_cache.clear()
-    known = _averages_cache.setdefault((language, adjacency), {})
+    known = _averages_cache.setdefault((language, adjacency, beyond), {})
     wanted = sorted((each for each in EPSILONS if each not in known), key=lambda each: abs(each - here))
     began = time.monotonic()
     tell = named(progress, "Averaging over the public model")
     for epsilon in wanted:
-        choice = read_choice(spelled(epsilon), adjacency=adjacency, public_start=language.public_start)
+        choice = read_choice(spelled(epsilon), adjacency=adjacency, beyond=beyond, public_start=language.public_start)
         known[epsilon] = average_over_model(choose_mechanism(choice, language))
         tell(len(known), len(EPSILONS))
         if time.monotonic() - began > _SLICE:
