@@ -32,6 +32,7 @@ def test_it_is_there(page: Path, name: str) -> None:
 
 def test_pages_that_the_sources_cite_are_there() -> None:
     sources = [file for folder in ("src", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py")]
+    sources += (ROOT / "proofs").rglob("*.v")
     cited = {
         (file.name, page)
         for file in sources

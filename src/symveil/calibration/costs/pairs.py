@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration import kept
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.search import rounded_down
 from symveil.languages.costs import INFINITE
@@ -88,9 +87,7 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
     [1, 1, 1]
     """
-    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
-    shape = (language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    return list(_known.of((*shape, rate), lambda: _pairs_of_public_words(weighting, rate)))
+    return list(_known.of((weighting.digest, rate), lambda: _pairs_of_public_words(weighting, rate)))
 
 
 def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:

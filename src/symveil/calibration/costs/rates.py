@@ -16,7 +16,6 @@ from symveil.calibration import kept
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.certify import certified_loss, certified_rate
-from symveil.calibration.costs.enumeration import MOST_WORDS
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
@@ -34,6 +33,7 @@ from symveil.calibration.costs.pairs import (
     rate_ruled_out,
     worse_pair,
 )
+from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
@@ -101,10 +101,8 @@ def certify_cost(
 
 def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
     """A name for one calibration, of public things only."""
-    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
-    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    requested = (weighting.with_shorter, str(epsilon), nodes, evaluations)
-    return hashlib.sha256(repr((*shape, *requested)).encode()).hexdigest()
+    shape = (FORMAT, weighting.digest, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr(shape).encode()).hexdigest()
 
 
 def _answered(
@@ -112,7 +110,7 @@ def _answered(
 ) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    quick = weighting.language.has_at_most(MOST_WORDS) and not weighting.with_shorter  # such answers are not kept
+    quick = is_enumerable(weighting)  # such answers are not kept
     search = _RateSearch(weighting, epsilon, nodes, progress)
     answer = None if quick else search.proved_anew(kept.load(key))
     if answer is None:
