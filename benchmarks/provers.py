@@ -2,8 +2,7 @@
 
 `python -m benchmarks.provers [--seconds 60] [PART …]` prints a line of JSON for each setting (whose name contains PART)
 and family: the share of ε/b that the rate reaches (1/2 is the classic rate), and the seconds. A family that takes
-longer is ended. `boxes` begin with what the quick certificate proves; `all` is what a mechanism gets whose cost is
-named.
+longer is ended. `boxes` begin with what the quick certificate proves; `all` is what a mechanism with a named cost gets.
 """
 
 from __future__ import annotations

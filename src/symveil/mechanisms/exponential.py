@@ -23,7 +23,6 @@ from flint import arb
 
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.certify import graceful_rate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
@@ -39,6 +38,7 @@ from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
+from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries
 
@@ -151,13 +151,15 @@ class Exponential(CostWeighted):
     def _proof(self, weighting: Weighting) -> CertifiedRate | None:
         if not self._graceful:
             return super()._proof(weighting)
-        per_position = self.epsilon / self.adjacency
-        return graceful_rate(
-            weighting.language,
-            per_position=per_position,
-            adjacency=self.reach,
-            with_prior=self._with_prior,
-            balanced=self.balanced,
+        # imported when it is needed: other rates must not wait for its loops and scipy to load
+        from symveil.calibration.graceful import certified_graceful_rate  # noqa: PLC0415
+
+        return certified_graceful_rate(
+            weighting,
+            per_position=self.epsilon / self.adjacency,
+            thorough=self._named,
+            of_many_lengths=self.of_many_lengths,
+            progress=listener(f"certifying {self.described}, (d/b)·ε for all words"),
         )
 
     @property
