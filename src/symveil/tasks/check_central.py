@@ -47,14 +47,14 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_promise import CentralRelease, queries_of
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
 from symveil.tasks.check_times import is_of_times, question_of, time_table_fault
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
-from symveil.tasks.released_file import beside, model_path, open_released
+from symveil.tasks.private_file import PrivateFile, beside, model_path
 from symveil.tasks.synthesize import synthetic_columns
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -185,7 +185,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
     if (language is None) != (delta > 0):
         return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
-    release = CentralRelease(
+    release = CentralSpec(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
@@ -478,7 +478,7 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     shortest, longest = document["parameters"]["lengths"]
     words = outside = backwards = 0
     times = "times" in document
-    for file in open_released(path, document, time=PROCESS_MINING["order"] if times else None):
+    for file in PrivateFile(path, document).files(time=PROCESS_MINING["order"] if times else None):
         for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)

@@ -29,10 +29,9 @@ from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import law_text, read_law
-from symveil.formats.reading import MOST_TIMES, path_of, read_text
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
-from symveil.formats.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model, require_words
 from symveil.laws.guarantee import Guarantee
@@ -42,9 +41,10 @@ from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside
-from symveil.release.central_promise import CentralRelease
+from symveil.release.spec import CentralSpec
 from symveil.tasks.central_files import (
     public_language,
     reading_of_times,
@@ -53,7 +53,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.parameters import ColumnParameters, Engine
 
 
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
@@ -298,7 +298,7 @@ def learn(
     if language.model is not None and needs_model_as_rule(language):
         rules = rules.and_those(Rules(constraints=(language.model,)))
     require_legal_words(support, rules, symbols)  # before anybody is charged
-    release = CentralRelease(
+    release = CentralSpec(
         kind="learn",
         epsilon=budget,
         neighbours=read_neighbours(neighbours),

@@ -26,13 +26,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.formats.reading import MOST_TIMES, open_bytes, share_read
+from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.formats.sequences.event_order import EventOrder
 from symveil.formats.sequences.records import (
     ID,
-    LONGEST,
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
