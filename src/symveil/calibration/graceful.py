@@ -133,7 +133,11 @@ def certified_graceful_rate(
     digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
     shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     key = hashlib.sha256(repr(shape).encode()).hexdigest()
-    result = _answers.of(key, lambda: _searched(proof, per_position, key, progress or silent))
+
+    def search() -> CertifiedRate:
+        return _searched(proof, per_position, key, progress or silent)
+
+    result = _answers.of(key, search)
     if result.how == "classic":
         return None
     most = min(weighting.farthest, covering.farthest)
@@ -288,9 +292,7 @@ class GracefulProof:
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                report=lambda share, number=number: progress(
-                    75 + int(25 * (number + min(share, 1.0)) / len(left)), 100
-                ),
+                report=report,
             )
             if not result.exists:
                 continue
