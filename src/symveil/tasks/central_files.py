@@ -48,8 +48,8 @@ from symveil.release.central_job import (
     ObservedSymbols,
     PublicOrObserved,
 )
-from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
@@ -88,7 +88,7 @@ def zones_digest(names: Sequence[str], zone: Indices) -> str:
 
 
 def release_centrally(
-    release: CentralRelease,
+    release: CentralSpec,
     source: Any,
     target: Path,
     answer: Answer,

@@ -41,13 +41,13 @@ from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_promise import CentralRelease, queries_of
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
-from symveil.tasks.released_file import beside, model_path, open_released
+from symveil.tasks.private_file import PrivateFile, beside, model_path
 from symveil.tasks.synthesize import synthetic_columns
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -176,7 +176,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
     if (language is None) != (delta > 0):
         return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
-    release = CentralRelease(
+    release = CentralSpec(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
@@ -427,7 +427,7 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
     shortest, longest = document["parameters"]["lengths"]
     words = outside = 0
-    for file in open_released(path, document):
+    for file in PrivateFile(path, document).files():
         for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)

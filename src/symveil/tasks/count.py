@@ -36,8 +36,8 @@ from symveil.numbers.rationals import Number
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import FileWords, ObservedSymbols
-from symveil.release.central_promise import CentralRelease
 from symveil.release.protocol import new_release_id
+from symveil.release.spec import CentralSpec
 from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.tasks.doubts import large_loss, warn
@@ -342,7 +342,7 @@ def count_file(
 class _Counting:
     """A count as it was asked for: read and refused once, before any data is read."""
 
-    release: CentralRelease
+    release: CentralSpec
     columns: ColumnOptions
     options: CountOptions
     cells: Cells | Statistic
@@ -387,7 +387,7 @@ class _Counting:
             graph=language.graph,
             zones=zone_of,
         )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=budget,
             neighbours=options.neighbours,
@@ -423,7 +423,7 @@ class _Counting:
                     expected=f"no {name} with it: what is public needs no delta",
                     found=f"both a {name} and it",
                 )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=epsilon,
             delta=read_delta(options.delta),

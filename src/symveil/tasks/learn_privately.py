@@ -38,7 +38,7 @@ from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, spelled
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
-from symveil.release.central_promise import CentralRelease
+from symveil.release.spec import CentralSpec
 from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine
@@ -226,7 +226,7 @@ def learn(
     if language.model is not None and needs_model_as_rule(language):
         rules = rules.and_those(Rules(constraints=(language.model,)))
     require_legal_words(support, rules, symbols)  # before anybody is charged
-    release = CentralRelease(
+    release = CentralSpec(
         kind="learn",
         epsilon=budget,
         neighbours=read_neighbours(neighbours),
