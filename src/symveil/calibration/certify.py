@@ -5,7 +5,7 @@ For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is e
 
 * at most 10⁴ words: every pair is compared (`enumeration`): exact;
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
-  with too many pairs of paths (dense graphs, large b) get a looser bound (`growth`);
+  with too many pairs of paths (dense graphs, large b) get a looser bound, or the classic one;
 * small systems of any kind: windows (`windows`): certified;
 * anything: the largest Z over the smallest (`spread`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.

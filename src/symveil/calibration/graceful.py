@@ -113,7 +113,7 @@ def certified_graceful_rate(
     >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
     >>> result = certified_graceful_rate(weighting, per_position=Fraction(2))
     >>> round(float(result.rate), 2), result.how
-    (1.7, 'certified')
+    (1.78, 'certified')
     """
     language = weighting.language
     if weighting.farthest == 0:
@@ -139,10 +139,14 @@ def certified_graceful_rate(
     digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
     shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     key = hashlib.sha256(repr(shape).encode()).hexdigest()
-    if claimed is not None:
-        result = _evaluated(proof, claimed, per_position, progress or silent)
+
+    def search() -> CertifiedRate:
+        return _searched(proof, per_position, key, progress or silent)
+
+    if claimed is None:
+        result = _answers.of(key, search)
     else:
-        result = _answers.of(key, lambda: _searched(proof, per_position, key, progress or silent))
+        result = _evaluated(proof, claimed, per_position, progress or silent)
     if result.how == "classic":
         return None
     return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
@@ -296,9 +300,7 @@ class GracefulProof:
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                report=lambda share, number=number: progress(
-                    75 + int(25 * (number + min(share, 1.0)) / len(left)), 100
-                ),
+                report=report,
             )
             if not result.exists:
                 continue

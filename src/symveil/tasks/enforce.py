@@ -249,7 +249,7 @@ def report_synthesis(
     return SynthesisReport(synthesis=synthesis, notes=tuple(notes))
 
 
-def enforce_policy(
+def enforce_by_policy(
     model: Path, k: str, policy: PolicyOptions, files: LogFiles, system: PartiallyObserved, progress: Progress
 ) -> EnforcementReport:
     """Put a system under a policy, and a log through it.
@@ -287,7 +287,7 @@ def enforce_policy(
     )
 
 
-def enforce_function(
+def enforce_by_function(
     k: str,
     policy: str,
     notion: str,
