@@ -147,7 +147,8 @@ class InternalError(SymveilError):
         if isinstance(error, cls):
             return error
         return cls(
-            f"internal error: {type(error).__name__} at {_place(error.__traceback__)}; this is a mistake in symveil, "
+            f"internal error: {type(error).__name__} at {_location(error.__traceback__)}; this is a mistake in "
+            "symveil, "
             "not in what it was given: please report this line, which holds no data, and what symveil --version says"
         )
 
@@ -216,7 +217,7 @@ def _rebuilt(kind: type[SymveilError], arguments: tuple[object, ...], state: dic
     return error
 
 
-def _place(traceback: TracebackType | None) -> str:
+def _location(traceback: TracebackType | None) -> str:
     """The innermost place in symveil, and in which library the error was raised, if it was one."""
     own = last = "an unknown place"
     while traceback is not None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import Weighting
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.languages.cost_table import between_places, given
+from symveil.languages.cost_table import between_positions, given
 from symveil.languages.costs import Cost, hamming
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
@@ -100,7 +100,7 @@ def random_cost(dice: random.Random, language: RunLanguage, adjacency: int) -> C
         cost = given(language, table)
     else:
         places = {symbol: (dice.randint(0, 3), dice.randint(0, 3)) for symbol in symbols}
-        cost = between_places(language, places, unit=1, cap=dice.choice([None, 2, 3]))
+        cost = between_positions(language, places, unit=1, cap=dice.choice([None, 2, 3]))
     whole = all(value.denominator == 1 for value in cost.values)
     if whole and dice.random() < 0.5:
         period = dice.choice([adjacency, adjacency, 2, 3])

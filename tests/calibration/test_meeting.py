@@ -21,12 +21,12 @@ from symveil.calibration.calibrate import Weighting, calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.calibration.meeting import meeting_work, met_loss, met_rate
 from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PlacesComparison, _narrow_rounding, _product
+from symveil.calibration.meeting_places import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.meeting_tables import Half, HalfTables
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
-from symveil.numbers.progress import heard_by
+from symveil.numbers.progress import reporting_to
 
 
 def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
@@ -93,7 +93,7 @@ def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.M
             patch.setattr(meeting_places, "_LIGHTEST", math.inf)
             wide = met_loss(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # added up over blocks, as for more symbols
-            patch.setattr(meeting, "_TWO_PLACES", -1)
+            patch.setattr(meeting, "_TWO_POSITIONS", -1)
             summed = met_loss(case.weighting, case.rate)
         compared += 1
         assert case.exact <= min(float(found.loss), float(wide.loss)) * (1 + 1e-13)
@@ -141,7 +141,7 @@ def test_every_pair_of_words_is_compared_whichever_places_differ(length: int, pu
     for places, pairs in asked.items():
         tables, worst = _Planted(weighting, weighting.weights(Fraction(1))), Worst()
         tables.heavy, tables.light = dice.choice(pairs)
-        for _ in PlacesComparison(tables, narrow=narrow).compare(worst):
+        for _ in PositionsComparison(tables, narrow=narrow).compare(worst):
             pass
         if public_start and 0 in places:  # no adjacent words
             assert worst.value < math.log(400)
@@ -244,7 +244,7 @@ def test_progress_grows_and_may_end_the_search() -> None:
 def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() -> None:
     told: list[tuple[int, int, str]] = []
     words = sv.runs(town(), 4)
-    with heard_by(lambda done, total, what="": told.append((done, total, what))):
+    with reporting_to(lambda done, total, what="": told.append((done, total, what))):
         assert sv.Exponential(words, epsilon="7/3", adjacency=1, cost="swap").certified is not None
     assert told
     parts = {"looking for words that lose much", "certifying exponential (swap, at most 15)"}
@@ -253,7 +253,7 @@ def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() ->
     def enough(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    with heard_by(enough), pytest.raises(KeyboardInterrupt):
+    with reporting_to(enough), pytest.raises(KeyboardInterrupt):
         sv.Exponential(words, epsilon="8/3", adjacency=1, cost="swap").certified  # noqa: B018 - it is the search
 
 

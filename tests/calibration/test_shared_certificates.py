@@ -58,14 +58,14 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
     going_on = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
     rows = [*going_on, ("c", "d", "1/2"), ("c", "e", "1/2"), ("f", "c", 1)]
     for length in (3, 4, 5):
-        question = certify._asked(runs(MarkovChain.from_transitions(rows), length), 1, False)
+        question = certify._question_about(runs(MarkovChain.from_transitions(rows), length), 1, False)
         assert question.blocks is not None
         assert certify._shared(question) is question
         found = certify.certified_rate(question.language, epsilon=Fraction(2), adjacency=1)
         true_loss = exact_loss(written_out(question.language, with_prior=False), rate=found.rate, adjacency=1)
         assert true_loss <= found.loss <= 2
         # without the dead ends the same words are shared
-        question = certify._asked(runs(MarkovChain.from_transitions(going_on), length), 1, False)
+        question = certify._question_about(runs(MarkovChain.from_transitions(going_on), length), 1, False)
         assert certify._shared(question).language.length > length
 
 
@@ -73,6 +73,6 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
 def test_words_that_a_block_may_fill_are_not_shared(monkeypatch, length: int, shared: bool) -> None:
     monkeypatch.setattr(certify, "MOST_WORDS", 0)
     monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
-    question = certify._asked(runs(random_chain(1, 5), length), 2, False)
+    question = certify._question_about(runs(random_chain(1, 5), length), 2, False)
     assert question.blocks is not None
     assert (certify._shared(question) is not question) is shared

@@ -76,7 +76,7 @@ def alike(one: dict[bytes, tuple[int, Fraction]], other: dict[bytes, tuple[int, 
     ("run", "query", "where", "results"),
     [
         (counted, "ngrams:2", "counts.chosen_bound", [(4, 0.0), (8, 0.0)]),
-        (learned, "law of a log: moves", "learned_log.lower_quartile", [3, 5]),
+        (learned, "law of a log: moves", "learned.lower_quartile", [3, 5]),
     ],
 )
 def test_another_outcome_of_an_earlier_stage_has_other_noise(

@@ -17,7 +17,7 @@ from symveil.cli import progress
 from symveil.cli.main import main
 from symveil.cli.output import print_facts
 from symveil.cli.progress import progress_bar
-from symveil.numbers.progress import heard_by, listener, named
+from symveil.numbers.progress import listener, named, reporting_to
 from symveil.tasks.privatize_file import privatize_file
 
 
@@ -231,7 +231,7 @@ def test_long_work_says_what_it_does_and_how_far_it_is(files, arguments, what: s
         def tell(done: int, total: int | None, what: str = label, records: int | None = None) -> None:
             told.append((what, done, total))
 
-        with heard_by(tell):  # as the bar itself is
+        with reporting_to(tell):  # as the bar itself is
             yield tell
 
     monkeypatch.setattr(progress, "progress_bar", bar)

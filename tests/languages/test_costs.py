@@ -12,7 +12,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.cost_table import between_places, given
+from symveil.languages.cost_table import between_positions, given
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_draws import ExactDraw, draw_rows, total_weight
@@ -60,7 +60,7 @@ def costs_of(language: RunLanguage, b: int = 2) -> dict[str, Cost]:
         "swap staircase": swap(language, adjacency=b).staircase(period=b, first_step=b),
         "capped swap staircase": swap(language, adjacency=1, cap=3).staircase(period=3, first_step=1),
         "given": given(language, table),
-        "places": between_places(language, places, unit=2, cap=4).staircase(period=4, first_step=2),
+        "places": between_positions(language, places, unit=2, cap=4).staircase(period=4, first_step=2),
     }
 
 
@@ -329,7 +329,7 @@ class TestGiven:
 
     def test_places_are_rounded_up_exactly(self) -> None:
         places = {"a": (0, 0), "b": (3, 4), "c": ("0.1", 0), "d": (0, 0), "e": (10**9, 1)}
-        cost = between_places(self.language, places, unit=1)
+        cost = between_positions(self.language, places, unit=1)
         word = np.array([0])
         assert cost.distances(word, np.array([[0], [1], [2], [3], [4]])) == [0, 5, 1, 1, 10**9 + 1]
 

@@ -173,6 +173,6 @@ def test_a_full_memory_of_steps_is_emptied_and_steps_stay_the_same(monkeypatch) 
             after = steps[profile, pattern] = kept.step(profile, pattern)
             if after is not None and after not in reached:
                 reached.append(after)
-    monkeypatch.setattr(universal_levenshtein, "_MOST_STEPS_KEPT", 7)
+    monkeypatch.setattr(universal_levenshtein, "_MOST_STEPS_CACHED", 7)
     assert all(forgetful.step(*asked) == after for asked, after in steps.items())
     assert len(forgetful._steps) <= 7 < len(steps)

@@ -21,7 +21,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.storage.atomic import AsideFile
+from symveil.storage.atomic import TemporaryOutput
 
 from .secrets_and_files import COUNT, KINDS, Kind, any_lengths, same_lengths
 
@@ -57,13 +57,13 @@ def forced_words(monkeypatch):
 def seen(monkeypatch, capsys, tmp_path):
     """Everything that is seen of a command that is run on some words."""
     sizes: list[int] = []
-    write = AsideFile.write
+    write = TemporaryOutput.write
 
     def noted(file, data):
         sizes.append(len(data))
         return write(file, data)
 
-    monkeypatch.setattr(AsideFile, "write", noted)
+    monkeypatch.setattr(TemporaryOutput, "write", noted)
 
     def run(kind: Kind, words, *arguments: str, packed: bool = False) -> dict[str, object]:
         folder = tmp_path / f"run {len(list(tmp_path.iterdir()))}"

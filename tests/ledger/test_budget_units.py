@@ -10,7 +10,7 @@ from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.models.markov_chain import MarkovChain
 from symveil.release.local import LocalJob
-from symveil.storage.atomic import AsideFile
+from symveil.storage.atomic import TemporaryOutput
 from symveil.tasks.budgets import export_ledger, grant_budget, ledger_history, ledger_status, person_status
 from symveil.tasks.privatize_file import privatize_file
 
@@ -173,7 +173,7 @@ def test_what_was_paid_for_is_finished_whatever_budgets_are_for_now(files, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(AsideFile, "publish", dying)
+        patch.setattr(TemporaryOutput, "publish", dying)
         with pytest.raises(KeyboardInterrupt):
             privatize_file(source, out, ledger=ledger, alphabet="ab", epsilon=1)
     grant_budget(ledger, 1, everyone=True, unit=ONE)

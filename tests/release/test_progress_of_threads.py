@@ -7,7 +7,7 @@ from pathlib import Path
 import symveil as sv
 from symveil.examples.road_network import grid_roads
 from symveil.laws.public_words import public_words
-from symveil.numbers.progress import heard_by
+from symveil.numbers.progress import reporting_to
 
 
 def test_a_certificate_that_a_file_waits_for_is_heard_of(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_a_certificate_that_a_file_waits_for_is_heard_of(tmp_path: Path) -> None
     def listen(done: int, total: int | None, what: str = "", records: int | None = None) -> None:
         told.append(what)
 
-    with heard_by(listen):
+    with reporting_to(listen):
         release = sv.privatize_file(
             source,
             tmp_path / "private.csv",

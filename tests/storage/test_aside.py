@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from symveil.errors import FileError
 from symveil.formats.sequences.rows import SeenNames
 from symveil.storage import atomic
-from symveil.storage.atomic import AsideFile, aside_of, digest_of, make_own_folder, write_files
+from symveil.storage.atomic import TemporaryOutput, digest_of, make_own_folder, temporary_path, write_files
 
 
 def test_aside_is_the_owners_and_the_published_file_is_like_any_other(tmp_path):
     out = tmp_path / "new" / "out.csv"
-    with AsideFile(out, "r1") as file:
-        assert (file.aside.stat().st_mode & 0o777) == 0o600
+    with TemporaryOutput(out, "r1") as file:
+        assert (file.temporary.stat().st_mode & 0o777) == 0o600
         file.write(b"abc")
         file.write(memoryview(b"def"))
         digest = file.finish()
@@ -40,7 +40,7 @@ def test_aside_is_the_owners_and_the_published_file_is_like_any_other(tmp_path):
 def test_a_failure_leaves_nothing(tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("before")
-    with pytest.raises(RuntimeError), AsideFile(out, "r1") as file:
+    with pytest.raises(RuntimeError), TemporaryOutput(out, "r1") as file:
         file.write(b"half")
         raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"] and out.read_text() == "before"
@@ -52,15 +52,15 @@ def test_an_interrupt_before_the_block_leaves_nothing(tmp_path, monkeypatch, poi
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, point, interrupted)
-    with pytest.raises(KeyboardInterrupt), AsideFile(tmp_path / "out.csv", "r1"):
+    with pytest.raises(KeyboardInterrupt), TemporaryOutput(tmp_path / "out.csv", "r1"):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_killed_run_left_is_replaced(tmp_path):
     out = tmp_path / "out.csv"
-    aside_of(out, "r1").write_bytes(b"left over, and longer than what follows")
-    with AsideFile(out, "r1") as file:
+    temporary_path(out, "r1").write_bytes(b"left over, and longer than what follows")
+    with TemporaryOutput(out, "r1") as file:
         file.write(b"new")
         file.finish()
         file.publish()
@@ -69,15 +69,15 @@ def test_what_a_killed_run_left_is_replaced(tmp_path):
 
 def test_only_one_process_writes_a_release(tmp_path):
     code = (
-        "import sys, pathlib\nfrom symveil.storage.atomic import AsideFile\n"
-        "try:\n    AsideFile(pathlib.Path(sys.argv[1]), 'r1')\nexcept ValueError as error:\n    print(error)"
+        "import sys, pathlib\nfrom symveil.storage.atomic import TemporaryOutput\n"
+        "try:\n    TemporaryOutput(pathlib.Path(sys.argv[1]), 'r1')\nexcept ValueError as error:\n    print(error)"
     )
-    with AsideFile(tmp_path / "out.csv", "r1"):
+    with TemporaryOutput(tmp_path / "out.csv", "r1"):
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "out.csv")], capture_output=True, text=True, check=True
         )
         assert "one process that writes this release" in done.stdout
-        AsideFile(tmp_path / "out.csv", "r2").__exit__()  # another release is another matter
+        TemporaryOutput(tmp_path / "out.csv", "r2").__exit__()  # another release is another matter
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink") or sys.platform == "win32", reason="links are for administrators here")
@@ -89,10 +89,10 @@ def test_a_planted_link_is_not_followed(tmp_path, leads_to):
         victim.write_text("mine")
     elif leads_to == "a folder":
         victim.mkdir()
-    aside_of(out, "r1").symlink_to(victim)
+    temporary_path(out, "r1").symlink_to(victim)
     with pytest.raises(FileError, match=r"r1.aside: expected a name that is free.*found a symbolic link; remove"):
-        AsideFile(out, "r1")
-    assert not out.exists() and aside_of(out, "r1").is_symlink()
+        TemporaryOutput(out, "r1")
+    assert not out.exists() and temporary_path(out, "r1").is_symlink()
     assert victim.exists() == (leads_to != "nothing")
     assert leads_to != "a file" or victim.read_text() == "mine"
 
@@ -101,20 +101,20 @@ def test_a_planted_link_is_not_followed(tmp_path, leads_to):
 def test_planted_files_are_not_written_to(tmp_path, monkeypatch):
     out, victim = tmp_path / "out.csv", tmp_path / "victim"
     victim.write_text("mine")
-    aside = aside_of(out, "r1")
+    aside = temporary_path(out, "r1")
     aside.hardlink_to(victim)
     with pytest.raises(FileError, match="another name too"):
-        AsideFile(out, "r1")
+        TemporaryOutput(out, "r1")
     assert victim.read_text() == "mine"
     aside.unlink()
     os.mkfifo(aside)
     with pytest.raises(FileError, match="found something else"):
-        AsideFile(out, "r1")
+        TemporaryOutput(out, "r1")
     aside.unlink()
     aside.write_text("theirs")
     monkeypatch.setattr(os, "geteuid", lambda: aside.stat().st_uid + 1)
     with pytest.raises(FileError, match="found somebody else's"):
-        AsideFile(out, "r1")
+        TemporaryOutput(out, "r1")
     assert aside.read_text() == "theirs"
 
 
@@ -146,7 +146,7 @@ def test_small_files_are_not_written_through_a_planted_link(tmp_path, monkeypatc
 
 def test_a_writer_that_was_given_up_writes_nowhere(tmp_path):
     """0.2.0 wrote the end of a Parquet file to the number of the closed file, which may be another file's by then."""
-    with pytest.raises(RuntimeError), AsideFile(tmp_path / "out.parquet", "r1") as file:
+    with pytest.raises(RuntimeError), TemporaryOutput(tmp_path / "out.parquet", "r1") as file:
         number = file._number
         writer = pq.ParquetWriter(pa.PythonFile(file, mode="w"), pa.schema([("a", pa.int64())]))
         raise RuntimeError
@@ -162,7 +162,7 @@ def test_a_file_that_goes_away_before_it_is_locked_is_made_again(tmp_path, monke
     """Between opening and locking another process published or gave up: its file must not be written to."""
     fcntl = pytest.importorskip("fcntl")
     out = tmp_path / "out.csv"
-    aside, locks = aside_of(out, "r1"), []
+    aside, locks = temporary_path(out, "r1"), []
 
     def late(number, how):
         locks.append(number)
@@ -174,7 +174,7 @@ def test_a_file_that_goes_away_before_it_is_locked_is_made_again(tmp_path, monke
 
     real = fcntl.flock
     monkeypatch.setattr(fcntl, "flock", late)
-    with AsideFile(out, "r1") as file:
+    with TemporaryOutput(out, "r1") as file:
         file.write(b"ours")
         file.finish()
         file.publish()
@@ -191,7 +191,7 @@ def test_a_disk_that_fails_is_said_in_one_line(tmp_path, monkeypatch):
     def broken(_number):
         raise OSError(errno.EIO, "Input/output error")
 
-    with AsideFile(tmp_path / "out.csv", "r1") as file:
+    with TemporaryOutput(tmp_path / "out.csv", "r1") as file:
         monkeypatch.setattr(os, "fsync", broken)
         with pytest.raises(FileError, match="expected a place to write to, found Input/output error"):
             file.finish()
@@ -201,9 +201,9 @@ def test_a_disk_that_fails_is_said_in_one_line(tmp_path, monkeypatch):
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(FileError, match="expected a place to write to"):
-        AsideFile(tmp_path / "file" / "out.csv", "r1")
+        TemporaryOutput(tmp_path / "file" / "out.csv", "r1")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(FileError), AsideFile(tmp_path / "folder.csv", "r1") as file:
+    with pytest.raises(FileError), TemporaryOutput(tmp_path / "folder.csv", "r1") as file:
         file.publish()
 
 

@@ -111,7 +111,7 @@ def test_a_page_sends_nothing_to_who_has_the_port_after_the_studio(
 CHECK = """
 import asyncio, logging, sys, threading
 import nicegui, socketio, uvicorn
-from symveil.studio.serve import only_places
+from symveil.studio.serve import only_locations
 
 def fail():
     raise KeyError("hunter2")
@@ -125,7 +125,7 @@ async def fail_later():
 async def later():
     fail()
 
-with only_places():
+with only_locations():
     uvicorn.Config(None, access_log=False, log_config=None)
     for name in ("nicegui", "uvicorn", "uvicorn.error", "engineio.server", "socketio.server", "asyncio", "some.other"):
         try:

@@ -87,7 +87,7 @@ def test_killed_and_run_again_it_draws_the_same_noise(tmp_path: Path, monkeypatc
     drawn: list[bytes] = []
 
     def killed(job: CentralJob) -> None:
-        drawn.append(job._aside.aside.read_bytes())
+        drawn.append(job._temporary.temporary.read_bytes())
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:

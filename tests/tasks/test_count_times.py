@@ -197,7 +197,7 @@ def killed_before_it_is_published(monkeypatch, release) -> bytes:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr("symveil.storage.atomic.AsideFile.write", write)
+        patched.setattr("symveil.storage.atomic.TemporaryOutput.write", write)
         with pytest.raises(Killed):
             release()
     return written[0]

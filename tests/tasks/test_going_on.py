@@ -19,7 +19,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
 from symveil.release import protocol
 from symveil.release import protocol as settings
-from symveil.storage.atomic import AsideFile, aside_of
+from symveil.storage.atomic import TemporaryOutput, temporary_path
 from symveil.tasks.budgets import abandon_release, grant_budget, ledger_history, ledger_status
 from symveil.tasks.privatize_file import privatize_file
 
@@ -29,8 +29,8 @@ CHAIN = MarkovChain.from_transitions(
     [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)]
 )
 KILLED_AT = {
-    "while writing": (AsideFile, "write"),
-    "before the rename": (AsideFile, "publish"),
+    "while writing": (TemporaryOutput, "write"),
+    "before the rename": (TemporaryOutput, "publish"),
     "after the rename": (protocol, "write_manifest"),
 }
 
@@ -96,7 +96,7 @@ class Place:
 
         with monkeypatch.context() as patch:
             patch.setattr(where, name, dying)
-            patch.setattr(AsideFile, "__exit__", lambda file, *_: os.close(file._number))
+            patch.setattr(TemporaryOutput, "__exit__", lambda file, *_: os.close(file._number))
             with pytest.raises(Killed):
                 self.run(**options)
 
@@ -265,10 +265,10 @@ def test_settings_that_nobody_wrote(place, monkeypatch, text):
 
 
 def test_settings_that_are_kept_are_read_again():
-    one = settings.Settings(asked={"epsilon": "1", "offset": Fraction(1)}, made_by={"version": "1"}, worked_out="x")
+    one = settings.Settings(options={"epsilon": "1", "offset": Fraction(1)}, made_by={"version": "1"}, worked_out="x")
     again = settings.Settings.read(one.text())
-    assert again.text() == one.text() and one.differences(again) == [] and again.asked_text() == one.asked_text()
-    other = settings.Settings(asked={"epsilon": "2", "offset": Fraction(1)}, made_by={}, worked_out=None)
+    assert again.text() == one.text() and one.differences(again) == [] and again.options_text() == one.options_text()
+    other = settings.Settings(options={"epsilon": "2", "offset": Fraction(1)}, made_by={}, worked_out=None)
     assert other.differences(one) == [
         "another epsilon (1 then, 2 now)", "another version (1 then, None now)", "other rates of the mechanism"
     ]  # fmt: skip
@@ -281,9 +281,9 @@ def test_an_abandoned_release_is_charged_and_never_drawn(place, monkeypatch):
     place.killed(monkeypatch, "while writing", release_id="r")
     database = Database(str(place.ledger))
     key = find_release(database, "r").key
-    assert aside_of(place.out, "r").exists()
+    assert temporary_path(place.out, "r").exists()
     closed = abandon_release(place.ledger, "r")
-    assert not aside_of(place.out, "r").exists()
+    assert not temporary_path(place.out, "r").exists()
     assert (closed.charge, closed.sequences, closed.persons, closed.output_recorded) == ("1", 30, 30, False)
     assert not closed.already_abandoned and abandon_release(place.ledger, "r").already_abandoned
     kept = find_release(database, "r")
@@ -316,7 +316,7 @@ def test_what_cannot_be_abandoned(place):
 
 
 def test_a_run_that_is_at_it_is_not_disturbed(place, monkeypatch):
-    original, refused = AsideFile.finish, []
+    original, refused = TemporaryOutput.finish, []
 
     def finish(file):
         with pytest.raises(FileError, match="expected one process that writes this release, found another") as caught:
@@ -324,14 +324,14 @@ def test_a_run_that_is_at_it_is_not_disturbed(place, monkeypatch):
         refused.append(caught.value)
         return original(file)
 
-    monkeypatch.setattr(AsideFile, "finish", finish)
+    monkeypatch.setattr(TemporaryOutput, "finish", finish)
     assert not place.run(release_id="r").already_done and len(refused) == 1
     assert ledger_status(place.ledger).abandoned == 0
 
 
 def test_a_run_whose_release_is_abandoned_elsewhere_publishes_nothing(place, monkeypatch):
     """On another machine that shares the ledger there is no file to see."""
-    original = AsideFile.finish
+    original = TemporaryOutput.finish
 
     def finish(file):
         database = Database(str(place.ledger))
@@ -339,7 +339,7 @@ def test_a_run_whose_release_is_abandoned_elsewhere_publishes_nothing(place, mon
         database.close()
         return original(file)
 
-    monkeypatch.setattr(AsideFile, "finish", finish)
+    monkeypatch.setattr(TemporaryOutput, "finish", finish)
     with pytest.raises(LedgerError, match="release r: expected it to be pending, found it finished .* or abandoned"):
         place.run(release_id="r")
     assert not place.out.exists() and place.spent() == "1"

@@ -21,7 +21,7 @@ from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.release import protocol
 from symveil.release.batch import ReleasePlan
-from symveil.storage.atomic import AsideFile, aside_of, digest_of
+from symveil.storage.atomic import TemporaryOutput, digest_of, temporary_path
 from symveil.tasks.budgets import grant_budget, ledger_history, ledger_status, person_status
 from symveil.tasks.check import check_manifest
 from symveil.tasks.privatize_file import privatize_file
@@ -113,10 +113,10 @@ def test_two_hundred_kills(tmp_path):
 
 POINTS = {
     "after the charge": (protocol, "find_release", 1),
-    "while writing": (AsideFile, "write", 2),
-    "before the file is on the disk": (AsideFile, "finish", 1),
+    "while writing": (TemporaryOutput, "write", 2),
+    "before the file is on the disk": (TemporaryOutput, "finish", 1),
     "before the digest is recorded": (protocol, "record_digest", 1),
-    "before the rename": (AsideFile, "publish", 1),
+    "before the rename": (TemporaryOutput, "publish", 1),
     "after the rename": (protocol, "write_manifest", 1),
     "before it is marked as done": (protocol, "finish", 1),
 }
@@ -143,7 +143,7 @@ def test_every_step_can_be_the_last(tmp_path, monkeypatch, point):
     with monkeypatch.context() as patch:
         patch.setattr(where, name, dying)
         # a killed process tidies nothing up
-        patch.setattr(AsideFile, "__exit__", lambda file, *_: os.close(file._number))
+        patch.setattr(TemporaryOutput, "__exit__", lambda file, *_: os.close(file._number))
         with pytest.raises(Killed):
             privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger)
     assert person_status(ledger, "person 3").spent == "1"
@@ -168,7 +168,7 @@ def test_another_input_does_not_go_on_under_the_old_charge(tmp_path, monkeypatch
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(AsideFile, "publish", dying)
+        patch.setattr(TemporaryOutput, "publish", dying)
         with pytest.raises(Killed):
             privatize_file(source, out, alphabet="abc", epsilon=1, ledger=ledger, release_id="r")
     make_input(source, 51)
@@ -198,7 +198,7 @@ def test_a_disk_that_fills_up(tmp_path):
         done = subprocess.run(command, preexec_fn=limit, env=unmeasured, capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.count("\n") == 1 and done.stderr.startswith("symveil: error: ")
-        assert not out.exists() and not aside_of(out, "x").exists()
+        assert not out.exists() and not temporary_path(out, "x").exists()
         assert not [path for path in tmp_path.iterdir() if path.name.endswith(".aside")]
     if ledger_status(ledger).pending:  # the ledger itself may have been what could not grow
         assert [entry.state for entry in ledger_history(ledger) if entry.kind == "release"] == ["pending"]

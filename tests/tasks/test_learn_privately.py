@@ -143,7 +143,7 @@ def test_killed_and_run_again_a_log_has_the_same_noise_and_nothing_else_has_it(t
     drawn: list[bytes] = []
 
     def killed(job: CentralJob) -> None:
-        drawn.append(job._aside.aside.read_bytes())
+        drawn.append(job._temporary.temporary.read_bytes())
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:

@@ -148,8 +148,8 @@ class LowerBound:
 
     def _repr_html_(self) -> str:
         sure = "proved" if self.confidence is None else f"confidence {self.confidence:g}"
-        said = f"{sure}; {self.prior} prior; every {self.bounded}"
-        return f"<p>expected error ≥ {shown_at_most(self.value)} <small>({said})</small></p>"
+        text = f"{sure}; {self.prior} prior; every {self.bounded}"
+        return f"<p>expected error ≥ {shown_at_most(self.value)} <small>({text})</small></p>"
 
 
 def lower_bound(
@@ -209,21 +209,25 @@ def lower_bound(
             expected="words of one length, such as words(alphabet, length) or runs(model, length)",
             found=type(language).__name__,
         )
-    loss, sure, kept = read_epsilon(epsilon), _read_confidence(confidence), read_beyond(beyond)
+    loss, sure, beyond_budget = read_epsilon(epsilon), _read_confidence(confidence), read_beyond(beyond)
     b = read_adjacency(chosen_adjacency(adjacency, language), length=language.length)
-    asked = [] if kept == "nothing" else [_Asked(loss / b * (1 if kept == "graceful" else Fraction(kept)), None)]
-    if kept != "graceful":
-        asked.append(_Asked(loss, min(b, language.largest_distance)))
+    requested = (
+        []
+        if beyond_budget == "nothing"
+        else [_BoundRequest(loss / b * (1 if beyond_budget == "graceful" else Fraction(beyond_budget)), None)]
+    )
+    if beyond_budget != "graceful":
+        requested.append(_BoundRequest(loss, min(b, language.largest_distance)))
     if sure is not None:  # each of several bounds may be wrong, their largest as often as all together
-        sure = 1 - (1 - sure) / len(asked)
-    found = [_bound(language, each, prior, sure, quick, progress) for each in asked]
-    best = max(found, key=lambda each: each.value)
+        sure = 1 - (1 - sure) / len(requested)
+    results = [_bound(language, each, prior, sure, quick, progress) for each in requested]
+    best = max(results, key=lambda each: each.value)
     stated = None if best.confidence is None else _read_confidence(confidence)
-    return replace(best, beyond=kept, confidence=stated)
+    return replace(best, beyond=beyond_budget, confidence=stated)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _BoundRequest:
     """What adjacent words may lose, and how far apart they are; without a reach what every position may lose."""
 
     epsilon: Fraction
@@ -232,32 +236,32 @@ class _Asked:
 
 def _bound(
     language: FreeLanguage | RunLanguage,
-    asked: _Asked,
+    requested: _BoundRequest,
     prior: str,
     confidence: float | None,
     quick: bool,
     progress: Progress | None,
 ) -> LowerBound:
     if isinstance(language, RunLanguage):
-        key = (language, asked, prior, confidence, quick)
-        return _known.of(key, lambda: _on_model(language, asked, prior, confidence, quick, progress))
+        key = (language, requested, prior, confidence, quick)
+        return _known.of(key, lambda: _on_model(language, requested, prior, confidence, quick, progress))
     if prior != "uniform":
         raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
     if language.largest_distance == 0:
         return LowerBound(0.0, None, "uniform", "closed form")
     # words lie between any two, so that what one position may lose is all of the graceful promise
-    reach = 1 if asked.reach is None else asked.reach
+    reach = 1 if requested.reach is None else requested.reach
     with precision(STANDARD_PRECISION):
-        least = float_bounds(least_staircase_error(language, asked.epsilon, reach))[0]
+        least = float_bounds(least_staircase_error(language, requested.epsilon, reach))[0]
     return LowerBound(_below(least), None, "uniform", "closed form")
 
 
-_known: LastFew[tuple[RunLanguage, _Asked, str, float | None, bool], LowerBound] = LastFew(32)
+_known: LastFew[tuple[RunLanguage, _BoundRequest, str, float | None, bool], LowerBound] = LastFew(32)
 
 
 def _on_model(
     language: RunLanguage,
-    asked: _Asked,
+    requested: _BoundRequest,
     kind: str,
     confidence: float | None,
     quick: bool,
@@ -267,12 +271,14 @@ def _on_model(
     prior = Prior(language, kind)
     if language.largest_distance == 0:
         return LowerBound(0.0, None, kind, "tiles")
-    programme = small_programme(prior, asked.reach)
+    programme = small_programme(prior, requested.reach)
     if programme is not None:
-        value = programme.bound(decays(asked.epsilon)) * (1 - prior.relative_error)
+        value = programme.bound(decays(requested.epsilon)) * (1 - prior.relative_error)
         return LowerBound(_below(value), None, kind, "programme")
-    found = tiled_bound(prior, asked.epsilon, asked.reach, confidence=confidence, quick=quick, progress=progress)
-    return LowerBound(_below(found.value), found.confidence, kind, "tiles", found.tiles)
+    result = tiled_bound(
+        prior, requested.epsilon, requested.reach, confidence=confidence, quick=quick, progress=progress
+    )
+    return LowerBound(_below(result.value), result.confidence, kind, "tiles", result.tiles)
 
 
 def _read_confidence(value: Number | None) -> float | None:

@@ -46,8 +46,8 @@ class Prior:
         if kind == "chain" and graph.prior is None:
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=kind)
         if graph.state_count * (language.length + 1) > _MOST_CELLS:
-            found = f"{graph.state_count} × {language.length}"
-            raise TooLargeError(f"lower bound: expected at most {_MOST_CELLS} states × symbols, found {found}")
+            actual = f"{graph.state_count} × {language.length}"
+            raise TooLargeError(f"lower bound: expected at most {_MOST_CELLS} states × symbols, found {actual}")
         self.language, self.kind = language, kind
         self.source = graph.source
         self.edge_weights: Floats = np.ones(graph.edge_count)

@@ -2,7 +2,7 @@
 
 A window has words u with weights π(u); the loss is counted on a tile J of its positions. For every output x of the tile
 let *supply* be π(w)(d(w_J,x) − λ̄(w)) at the words with w_J ≠ x, and let it flow to the words with u_J = x; of what w
-sends, u receives the fraction e^{−εg(w,u)}. Whatever the flows are, as long as nobody sends more than the supply,
+sends, u receives the fraction e^{−εg(w,u)}. Whatever the flows are, as long as no word sends more than the supply,
 
     λ(u) = min(λ̄(u), received(u)/π(u)),   0 ≤ λ̄ ≤ 1,
 

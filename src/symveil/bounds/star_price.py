@@ -73,7 +73,7 @@ def find_detours(
     """
     graph, length = prior.language.graph, prior.language.length
     count = len(states)
-    found: dict[Kind, Floats] = {}
+    results: dict[Kind, Floats] = {}
     charged: dict[Kind, Floats] = {}
     # pieces of length 0: the state in which a detour begins; its only unfinished detour is the word itself
     begins = np.unique(states[:, prior.first : length])
@@ -98,7 +98,7 @@ def find_detours(
         ended = _Closed(accepted.piece, accepted.changes, accepted.weight, accepted.toll)
         operations += 6 + unfinished.terms + closed.terms(len(pieces)) + ended.terms(len(pieces))
         for sums, of_closed, of_ended in (
-            (found, closed.weight, ended.weight),
+            (results, closed.weight, ended.weight),
             (charged, closed.toll, ended.toll),
         ):
             if sums is charged and tolls is None:
@@ -111,7 +111,7 @@ def find_detours(
                 target[:, length - steps] += weights[piece[:, -1]]
         if not len(unfinished.piece) or (most is not None and len(unfinished.piece) > most):
             break
-    by_kind = {kind: each for kind, each in found.items() if each.any()}
+    by_kind = {kind: each for kind, each in results.items() if each.any()}
     if tolls is None:
         return Detours(count, length, steps, operations, by_kind)
     charged = {kind: charged[kind] for kind in by_kind}
@@ -166,14 +166,14 @@ class _Unfinished:
         """One more symbol: for each longer piece (its parent, its last edge) what is still away, and what came back."""
         graph = prior.language.graph
         begin = np.searchsorted(self.piece, np.arange(int(parent.max(initial=-1)) + 2))
-        child, place = _ranges(begin[parent], begin[parent + 1])
-        state = self.state[place]
+        child, index = _ranges(begin[parent], begin[parent + 1])
+        state = self.state[index]
         row, edge = _ranges(graph.first[state], graph.first[state + 1])
-        child, place = child[row], place[row]
+        child, index = child[row], index[row]
         own_edge = own[child]
         agrees = graph.symbol[edge] == graph.symbol[own_edge]
-        changes = self.changes[place] + ~agrees
-        weight = self.weight[place] * prior.edge_weights[edge]
+        changes = self.changes[index] + ~agrees
+        weight = self.weight[index] * prior.edge_weights[edge]
         weight = np.divide(weight, prior.edge_weights[own_edge], out=np.zeros_like(weight), where=weight > 0)
         # an edge that is the word's own at the first step has not left the path
         possible = (changes <= adjacency) & (changes > 0) & (weight > 0)
@@ -182,7 +182,7 @@ class _Unfinished:
         away = possible & ~back
         toll = weight  # without tolls nobody asks
         if tolls is not None:
-            before = self.toll[place] * prior.edge_weights[edge]
+            before = self.toll[index] * prior.edge_weights[edge]
             before = np.divide(before, prior.edge_weights[own_edge], out=np.zeros_like(before), where=before > 0)
             # where the last symbol agrees, its position is the word's own again, and so is its toll
             toll = np.where(closed & agrees, before, before + weight * tolls[graph.target[edge]])

@@ -88,13 +88,19 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
         state = graph.target[edges].astype(np.int64)
     if weights.min(initial=1.0) < LEAST_PRODUCT:
         return None  # too small for a relative error that is known
-    kept = np.ones(len(state), dtype=np.bool_)
+    remaining = np.ones(len(state), dtype=np.bool_)
     if to_end:
-        kept = graph.accepting[state]
+        remaining = graph.accepting[state]
         context = left
     else:
         context = (left * graph.state_count + state) * len(graph.alphabet) + following
-    left, state, context, symbols, weights = left[kept], state[kept], context[kept], symbols[kept], weights[kept]
+    left, state, context, symbols, weights = (
+        left[remaining],
+        state[remaining],
+        context[remaining],
+        symbols[remaining],
+        weights[remaining],
+    )
     order = np.argsort(context, kind="stable")  # rows of a context stay in alphabetical order
     _, begin, sizes = np.unique(context[order], return_index=True, return_counts=True)
     order = order[np.repeat(sizes > 1, sizes)]
@@ -163,14 +169,14 @@ Offers = dict[tuple[int, int], Tile]
 class _Contexts:
     """The contexts of a window, those that look alike together."""
 
-    def __init__(self, found: Windows, *, weighted: bool) -> None:
-        self.windows = found
+    def __init__(self, result: Windows, *, weighted: bool) -> None:
+        self.windows = result
         numbers: dict[bytes, int] = {}
         self.patterns: list[Pattern] = []
-        self.pattern_of: Integers = np.zeros(len(found.left), dtype=np.int64)
-        for context in range(len(found.left)):
-            part = slice(found.begin[context], found.begin[context + 1])
-            words, weights = found.words[part], found.weights[part]
+        self.pattern_of: Integers = np.zeros(len(result.left), dtype=np.int64)
+        for context in range(len(result.left)):
+            part = slice(result.begin[context], result.begin[context + 1])
+            words, weights = result.words[part], result.weights[part]
             weights = weights / weights.max()
             key = words.tobytes() + (weights.tobytes() if weighted else b"")
             if key not in numbers:
@@ -284,12 +290,12 @@ class WindowPrices:
     def _offer_all(self, tile_length: int, window: int) -> int:
         """Price the tiles of a length in windows of a length, wherever they lie; how many got better."""
         better_ones = 0
-        places: dict[tuple[bool, int], list[tuple[int, int]]] = {}
+        positions: dict[tuple[bool, int], list[tuple[int, int]]] = {}
         for tile in range(self.first, self.length - tile_length + 1):
             begin = min(max(tile - (window - tile_length) // 2, self.first), self.length - window)
             if self.first <= begin <= tile:
-                places.setdefault((begin + window == self.length, tile - begin), []).append((tile, begin))
-        for (to_end, offset), tiles in sorted(places.items(), key=lambda each: -len(each[1])):
+                positions.setdefault((begin + window == self.length, tile - begin), []).append((tile, begin))
+        for (to_end, offset), tiles in sorted(positions.items(), key=lambda each: -len(each[1])):
             contexts = self._contexts(window, to_end)
             if contexts is None or not len(contexts.patterns):
                 continue
@@ -305,9 +311,9 @@ class WindowPrices:
 
     def _contexts(self, window: int, to_end: bool) -> _Contexts | None:
         if (window, to_end) not in self._known:
-            found = windows(self._prior, window, to_end=to_end, most_rows=self._most_rows)
+            result = windows(self._prior, window, to_end=to_end, most_rows=self._most_rows)
             weighted = self._prior.kind != "uniform"
-            self._known[window, to_end] = None if found is None else _Contexts(found, weighted=weighted)
+            self._known[window, to_end] = None if result is None else _Contexts(result, weighted=weighted)
         return self._known[window, to_end]
 
     def _affordable(self, contexts: _Contexts, tile: slice, seen: Integers, *, alone: bool) -> bool:
@@ -324,15 +330,15 @@ class WindowPrices:
         length = contexts.windows.length
         constant = self._between_any(length) > 0 and tile.stop - tile.start == length
         patterns = [contexts.patterns[number] for number in missing]
-        found = np.zeros(len(missing))
+        results = np.zeros(len(missing))
         if length > 1:
-            small = [place for place, number in enumerate(missing) if contexts.sizes[number] <= _MOST_WORDS]
-            some = [patterns[place] for place in small]
-            found[small] = spread_prices(some, tile, self._decay, self._adjacency)
+            small = [index for index, number in enumerate(missing) if contexts.sizes[number] <= _MOST_WORDS]
+            some = [patterns[index] for index in small]
+            results[small] = spread_prices(some, tile, self._decay, self._adjacency)
             self._work_left -= contexts.work(tile, missing)
         if constant:
-            found = np.maximum(found, constant_prices(patterns, self._between_any(length)))
-        prices[missing] = found
+            results = np.maximum(results, constant_prices(patterns, self._between_any(length)))
+        prices[missing] = results
         return np.nan_to_num(prices, nan=0.0), "constant" if length == 1 else "spread"
 
 

@@ -345,8 +345,8 @@ def _logarithm(ratios: list[float], otherwise: float) -> float | None:
     largest = max(ratios, default=0.0)
     if largest == 0.0:
         return None
-    found = math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
-    return min(found, otherwise)
+    result = math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
+    return min(result, otherwise)
 
 
 def _hull(search: ChainSearch, decay: float, *, backwards: bool) -> Boxes:
@@ -379,14 +379,14 @@ def _prepared(search: ChainSearch, before: Boxes, after: Boxes, decay: float, bl
     widest = max(int(np.diff(search.graph.first).max()), int(np.diff(search.reverse.first).max()))
     slack = 16 * (block + 2) * (widest + 8) * 2.0**-53
     offsets, rows, values = [], [], []
-    place = 0
+    index = 0
     for power in search.powers[:block]:
         columns = power.tocsc()
         columns.sort_indices()
-        offsets.append(columns.indptr.astype(np.int64) + place)
+        offsets.append(columns.indptr.astype(np.int64) + index)
         rows.append(columns.indices.astype(np.int64))
         values.append(columns.data)
-        place += columns.nnz
+        index += columns.nnz
     low_before = np.where(before.valid[:, None], before.low, 0.0)
     low_after = np.where(after.valid[:, None], after.low, 0.0)
     accepting = search.language.graph.accepting.astype(np.float64)

@@ -75,32 +75,32 @@ def paths_from(first, other, state, length, avoided):
             last = rows[i, step - 1] if step > 0 else state
             total += first[last + 1] - first[last]
         longer = np.empty((total, length), dtype=np.int64)
-        place = 0
+        index = 0
         for i in range(count):
             last = rows[i, step - 1] if step > 0 else state
             for e in range(first[last], first[last + 1]):
                 if other[e] == avoided:
                     continue
                 for j in range(step):
-                    longer[place, j] = rows[i, j]
-                longer[place, step] = other[e]
-                place += 1
-        rows, count = longer[:place], place
+                    longer[index, j] = rows[i, j]
+                longer[index, step] = other[e]
+                index += 1
+        rows, count = longer[:index], index
     return rows
 
 
 @compiled
-def _weights_after(first, other, weight, path, place, steps, decay, values, states, spare, seen):
+def _weights_after(first, other, weight, path, index, steps, decay, values, states, spare, seen):
     """Fill states[:width] and values[state]: the weight from path[place] to each state `steps` later.
 
     The last step of an inner block leads out of it and is not compared with the path.
     """
     length = len(path)
-    states[0] = path[place]
-    values[path[place]] = 1.0
+    states[0] = path[index]
+    values[path[index]] = 1.0
     width = 1
     for step in range(steps):
-        at = place + 1 + step
+        at = index + 1 + step
         wide = 0
         for k in range(width):
             mass = values[states[k]]
@@ -137,7 +137,7 @@ def _touched(
     length = len(path)
     capacity = 256
     keys = np.empty(capacity, dtype=np.int64)
-    found = np.empty(capacity)
+    touched_list = np.empty(capacity)
     count = 0
     for i in range(length):
         gain = excess * _power(decay, i)
@@ -154,19 +154,19 @@ def _touched(
             while capacity < needed:
                 capacity *= 2
             more_keys = np.empty(capacity, dtype=np.int64)
-            more_found = np.empty(capacity)
+            more_results = np.empty(capacity)
             more_keys[:count] = keys[:count]
-            more_found[:count] = found[:count]
-            keys, found = more_keys, more_found
+            more_results[:count] = touched_list[:count]
+            keys, touched_list = more_keys, more_results
         for r in range(begin, end):
             if final:
                 keys[count] = column_row[r]
-                found[count] = gain * column_value[r] * total
+                touched_list[count] = gain * column_value[r] * total
                 count += 1
             else:
                 for k in range(width):
                     keys[count] = column_row[r] * size + states[k]
-                    found[count] = gain * column_value[r] * values[states[k]]
+                    touched_list[count] = gain * column_value[r] * values[states[k]]
                     count += 1
         for k in range(width):
             values[states[k]] = 0.0
@@ -175,23 +175,23 @@ def _touched(
     sorted_keys = np.empty(count, dtype=np.int64)
     results = np.empty((count, 2))
     untouched = _power(decay, length)
-    place = 0
+    index = 0
     for k in range(count):
         key = keys[order[k]]
         if unique > 0 and sorted_keys[unique - 1] == key:
-            results[unique - 1, 0] += found[order[k]]
+            results[unique - 1, 0] += touched_list[order[k]]
             continue
         if final:
             plain = untouched * ends[1, key]
         else:
             y, target = key // size, key % size
             if unique == 0 or sorted_keys[unique - 1] // size != y:
-                place = row_first[y]
-            while row_column[place] < target:
-                place += 1
-            plain = untouched * row_value[place]
+                index = row_first[y]
+            while row_column[index] < target:
+                index += 1
+            plain = untouched * row_value[index]
         sorted_keys[unique] = key
-        results[unique, 0] = plain + found[order[k]]
+        results[unique, 0] = plain + touched_list[order[k]]
         results[unique, 1] = plain
         unique += 1
     return sorted_keys[:unique].copy(), results[:unique].copy()
@@ -409,7 +409,7 @@ def glanced_ratio(
     nothing = np.empty(0)
     values, seen = np.zeros(size), np.full(size, -1.0)
     states, spare = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    most, least, found = np.zeros(size), np.full(size, np.inf), np.zeros(size, dtype=np.int64)
+    most, least, reached = np.zeros(size), np.full(size, np.inf), np.zeros(size, dtype=np.int64)
     for h in range(len(group)):
         if kind == FROM_START:
             paths = paths_from(reverse_first, reverse_other, group[h], length, start)[:, ::-1].copy()
@@ -419,7 +419,7 @@ def glanced_ratio(
             a = group[h]
         most[:] = 0.0
         least[:] = np.inf
-        found[:] = 0
+        reached[:] = 0
         for i in range(len(paths)):
             last = paths[i, length - 1]
             if final and not accepting[last]:
@@ -442,11 +442,11 @@ def glanced_ratio(
                 )
                 most[c] = max(most[c], highest)
                 least[c] = min(least[c], lowest)
-                found[c] += 1
+                reached[c] += 1
                 if final:
                     break
         for c in range(size):
-            if found[c] > 1:
+            if reached[c] > 1:
                 common = everything[a, c] * (1.0 - slack)
                 ratio = max(ratio, 1.0)
                 if most[c] > least[c]:

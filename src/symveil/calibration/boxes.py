@@ -144,9 +144,9 @@ def _sharing(first, other, ignored):
     offsets = np.zeros(size + 1, dtype=np.int64)
     for fill in range(2):
         if fill == 0:
-            found = np.empty(0, dtype=np.int64)
+            results = np.empty(0, dtype=np.int64)
         else:
-            found = np.empty(offsets[size], dtype=np.int64)
+            results = np.empty(offsets[size], dtype=np.int64)
             mark[:] = -1
         count = 0
         for t in range(size):
@@ -158,10 +158,10 @@ def _sharing(first, other, ignored):
                     if y not in (t, ignored) and mark[y] != t:
                         mark[y] = t
                         if fill == 1:
-                            found[count] = y
+                            results[count] = y
                         count += 1
             offsets[t + 1] = count
-    return offsets, found
+    return offsets, results
 
 
 @compiled
@@ -173,12 +173,12 @@ def _reverse(first, other):
     reverse_first = count
     for s in range(size):
         reverse_first[s + 1] += reverse_first[s]
-    place = reverse_first.copy()
+    index = reverse_first.copy()
     source = np.empty(len(other), dtype=np.int64)
     for s in range(size):
         for e in range(first[s], first[s + 1]):
-            source[place[other[e]]] = s
-            place[other[e]] += 1
+            source[index[other[e]]] = s
+            index[other[e]] += 1
     return reverse_first, source
 
 

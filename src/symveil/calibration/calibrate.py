@@ -193,7 +193,7 @@ def calibrated_rate(
     of_many_lengths
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
-        Is told how far the search is.
+        Called with the progress of the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.swap_costs import swap
@@ -227,10 +227,10 @@ def calibrated_rate(
     few = weighting.language.has_at_most(MOST_WORDS)
     covering = weighting.covering if of_many_lengths and not few else weighting
     if not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK:
-        found = met_rate(weighting, epsilon=epsilon, progress=progress)
-        if found is not None and (older is None or found.rate > older.rate):
-            return found
-        if found is not None and older is not None:
+        result = met_rate(weighting, epsilon=epsilon, progress=progress)
+        if result is not None and (older is None or result.rate > older.rate):
+            return result
+        if result is not None and older is not None:
             return older
-    found = certify_cost(covering, epsilon=epsilon, progress=progress)
-    return older if older is not None and older.rate > found.rate else found
+    result = certify_cost(covering, epsilon=epsilon, progress=progress)
+    return older if older is not None and older.rate > result.rate else result

@@ -42,7 +42,7 @@ from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, exact_losses, written_out
-from symveil.calibration.search import Found, largest_rate, rounded_down
+from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.errors import ParameterError
 from symveil.languages.graph import WordGraph
@@ -133,7 +133,7 @@ def certified_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    question = _asked(language, adjacency, with_prior)
+    question = _question_about(language, adjacency, with_prior)
     return _answered(_shared(question), epsilon, progress or silent)
 
 
@@ -141,13 +141,13 @@ def certified_loss(
     language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
 ) -> tuple[Fraction, How]:
     """A proved bound on the loss at a given rate, and how it is known."""
-    return _proved(_asked(language, adjacency, with_prior), rate)
+    return _proved(_question_about(language, adjacency, with_prior), rate)
 
 
 def graceful_rate(
-    language: RunLanguage, *, per_place: Fraction, adjacency: int, with_prior: bool = False, balanced: bool = False
+    language: RunLanguage, *, per_position: Fraction, adjacency: int, with_prior: bool = False, balanced: bool = False
 ) -> CertifiedRate | None:
-    """A rate at which any two words lose at most `per_place` for every place in which they differ.
+    """A rate at which any two words lose at most `per_position` for every place in which they differ.
 
     None where the language has too many words to compare them all, or no rate above the classic one is proved. The loss
     may fall where the rate rises, so that each rate is proved itself (docs/theory/beyond-b.md).
@@ -156,7 +156,7 @@ def graceful_rate(
     ----------
     language
         The feasible words, of one length.
-    per_place
+    per_position
         ρ = ε/b.
     adjacency
         Up to which distance the loss is reported.
@@ -168,7 +168,7 @@ def graceful_rate(
     farthest = language.largest_distance
     if farthest == 0 or (balanced and not language.has_at_most(MOST_BALANCED_WORDS)):
         return None
-    plain = None if balanced else _asked(language, max(farthest, 1), with_prior).words
+    plain = None if balanced else _question_about(language, max(farthest, 1), with_prior).words
     if plain is None and not balanced:
         return None
 
@@ -178,22 +178,22 @@ def graceful_rate(
             return {each: 2 * rate * each for each in range(1, apart + 1)}
         return exact_losses(words, rate=rate, farthest=apart)
 
-    def per_place_at(rate: Fraction) -> Fraction:
+    def per_position_at(rate: Fraction) -> Fraction:
         return max((loss / distance for distance, loss in losses_at(rate, farthest).items()), default=Fraction(0))
 
-    found = largest_rate(
-        per_place_at,
-        epsilon=per_place,
-        safe=per_place / 2,
+    result = largest_rate(
+        per_position_at,
+        epsilon=per_position,
+        safe=per_position / 2,
         slope=1,
-        limit=per_place,
+        limit=per_position,
         tolerance=_EXACT_TOLERANCE,
         evaluations=_EXACT_EVALUATIONS,
     )
-    if found is None:
+    if result is None:
         return None
-    loss = max(losses_at(found.rate, min(adjacency, farthest)).values(), default=Fraction(0))
-    return _certified(Found(found.rate, loss), "exact", min(adjacency, farthest))
+    loss = max(losses_at(result.rate, min(adjacency, farthest)).values(), default=Fraction(0))
+    return _certified(SearchedRate(result.rate, loss), "exact", min(adjacency, farthest))
 
 
 @dataclass(frozen=True)
@@ -221,10 +221,10 @@ class _Question:
     @computed_once
     def windows(self) -> WindowSearch | None:
         """Windows, where they are affordable and, for a chain, wide enough to beat blocks."""
-        found = window_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
-        if found is not None and self.language.graph.state_is_symbol and found.width <= self.farthest:
+        search = window_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
+        if search is not None and self.language.graph.state_is_symbol and search.width <= self.farthest:
             return None
-        return found
+        return search
 
     @computed_once
     def blocks(self) -> ChainSearch | None:
@@ -271,8 +271,8 @@ def _shared(question: _Question) -> _Question:
     if not endless(language.graph).all():
         return question
     longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
-    asked = _asked(longer, question.adjacency, question.with_prior)
-    return _known(replace(asked, for_shorter_words_too=True)) if asked.blocks is not None else question
+    requested = _question_about(longer, question.adjacency, question.with_prior)
+    return _known(replace(requested, for_shorter_words_too=True)) if requested.blocks is not None else question
 
 
 def _round_lengths() -> Iterator[int]:
@@ -284,7 +284,7 @@ def _round_lengths() -> Iterator[int]:
         size *= 2
 
 
-def _asked(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
+def _question_about(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
     """The question, with all that was already prepared for it."""
     return _known(_Question(kept.language_digest(language, with_prior=with_prior), adjacency, with_prior, language))
 
@@ -334,7 +334,7 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
         return loss
 
     classic = epsilon / (2 * farthest)
-    found = largest_rate(
+    result = largest_rate(
         loss_at,
         epsilon=epsilon,
         safe=classic,
@@ -343,14 +343,14 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
         tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
         evaluations=evaluations,
     )
-    if found is None:
-        found = Found(classic, min(epsilon, loss_at(classic)))
-    return _certified(found, ways[found.rate], question.farthest)
+    if result is None:
+        result = SearchedRate(classic, min(epsilon, loss_at(classic)))
+    return _certified(result, ways[result.rate], question.farthest)
 
 
-def _certified(found: Found, how: How, farthest: int) -> CertifiedRate:
-    bound = max(0.0, float(found.loss - farthest * found.rate))
-    return CertifiedRate(found.rate, found.loss, how, bound)
+def _certified(result: SearchedRate, how: How, farthest: int) -> CertifiedRate:
+    bound = max(0.0, float(result.loss - farthest * result.rate))
+    return CertifiedRate(result.rate, result.loss, how, bound)
 
 
 def _written(answer: CertifiedRate) -> kept.Entry:
@@ -374,4 +374,4 @@ def _proved_anew(
         return None
     named(progress, f"proving a kept rate: {float(rate):.4g}")(0, 1)
     loss, how = _proved(question, rate)
-    return _certified(Found(rate, loss), how, question.farthest) if loss <= epsilon else None
+    return _certified(SearchedRate(rate, loss), how, question.farthest) if loss <= epsilon else None

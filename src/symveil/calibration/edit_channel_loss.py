@@ -170,12 +170,12 @@ def channel_loss(parameters: ChannelParameters, symbols: int) -> ChannelLoss:
         grown = [g0 * (delta * a + symbols * kappa / rho * s) for a, s in zip(table.a, table.s, strict=True)]
         grown_tail = g0 * (delta * table.a_tail + symbols * kappa / rho * table.s_tail)
 
-        def told_apart(x: arb) -> arb:
+        def distinguished(x: arb) -> arb:
             return (delta + symbols * kappa * x / rho) / (delta + other * x / rho)
 
-        swapped = [told_apart(s / a) for a, s in zip(table.a, table.s, strict=True)]
+        swapped = [distinguished(s / a) for a, s in zip(table.a, table.s, strict=True)]
         # grows with x, because κ ≥ σ/(m−1)
-        swapped_tail = told_apart(table.s_tail / table.a_least)
+        swapped_tail = distinguished(table.s_tail / table.a_least)
         return ChannelLoss(
             insertion=upper_bound(reduce(arb.max, grown).log()),
             deletion=upper_bound(-(delta * g0).log()),
@@ -213,9 +213,9 @@ def _narrow(compute: Callable[[], arb], ratio: Fraction) -> arb:
     wanted = ctx.prec - _BITS_LOST
     for factor in (1, 2, 4, 8, 16):
         with precision(factor * ctx.prec):
-            found = compute()
-        if found.is_finite() and found.rel_accuracy_bits() >= wanted:
-            return found
+            result = compute()
+        if result.is_finite() and result.rel_accuracy_bits() >= wanted:
+            return result
     raise ParameterError("ratio", expected="one that is not so close to 1", found=ratio)
 
 
@@ -226,27 +226,27 @@ def inserted_above(parameters: ChannelParameters, start: int, count: int) -> tup
     what is left out after the last term t is at most its weight/(1−ρ).
     """
     if parameters.ratio == 0:
-        return [arb(1 if start + place == 0 else 0) for place in range(count)], arb(1)
+        return [arb(1 if start + index == 0 else 0) for index in range(count)], arb(1)
     rho, q = ball(parameters.ratio), ball(parameters.power)
     power, weights, total = arb(1), [], arb(0)
-    for place in range(count):
-        weights.append(power * (-q * arb(1 + start + place).log()).exp())
+    for index in range(count):
+        weights.append(power * (-q * arb(1 + start + index).log()).exp())
         total += weights[-1]
         power *= rho
     if start == 0:
         return weights, _polylog(parameters.power, parameters.ratio) / rho
-    place, wanted = count, total * arb(2) ** -ctx.prec
+    index, wanted = count, total * arb(2) ** -ctx.prec
     while True:
-        weight = power * (-q * arb(1 + start + place).log()).exp()
+        weight = power * (-q * arb(1 + start + index).log()).exp()
         rest = weight / (1 - rho)
         if rest < wanted:
             # between nothing and `rest`
             return weights, total + rest / 2 + arb(0, (rest / 2).upper())
-        if place == _MOST_TERMS:  # ρ is close to 1: the series would take for ever, and a difference loses little
+        if index == _MOST_TERMS:  # ρ is close to 1: the series would take for ever, and a difference loses little
             return weights, _narrow(lambda: _all_from(parameters, start), parameters.ratio)
         total += weight
         power *= rho
-        place += 1
+        index += 1
 
 
 def _all_from(parameters: ChannelParameters, start: int) -> arb:

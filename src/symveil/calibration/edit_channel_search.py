@@ -68,12 +68,12 @@ def best_channel(*, epsilon: Fraction, symbols: int, nominal_length: int) -> Cho
 @lru_cache(maxsize=256)
 def _best_channel(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:
     key = hashlib.sha256(f"{_VERSION} {epsilon} {symbols} {nominal_length}".encode()).hexdigest()
-    found = _believable(kept.load(key), epsilon, symbols, nominal_length)
-    if found is None:
-        found = _searched(epsilon, symbols, nominal_length)
+    cached = _believable(kept.load(key), epsilon, symbols, nominal_length)
+    if cached is None:
+        cached = _searched(epsilon, symbols, nominal_length)
         names = ("ratio", "power", "deletion", "substitution")
-        kept.keep(key, {name: str(getattr(found.parameters, name)) for name in names})
-    return found
+        kept.keep(key, {name: str(getattr(cached.parameters, name)) for name in names})
+    return cached
 
 
 def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel | None:
@@ -142,9 +142,9 @@ def _best_point(epsilon: float, symbols: int, nominal_length: int) -> tuple[floa
     for turn in range(_ROUNDS):
         for power in powers.tolist():
             total = _fewest_edits(epsilon, symbols, nominal_length, power, ratios).total
-            place = int(np.argmin(total))
-            if math.isfinite(total[place]) and (best is None or total[place] < best[0]):
-                best = (float(total[place]), power, float(ratios[place]))
+            index = int(np.argmin(total))
+            if math.isfinite(total[index]) and (best is None or total[index] < best[0]):
+                best = (float(total[index]), power, float(ratios[index]))
         if best is None or turn == _ROUNDS - 1:
             break
         _, power, ratio = best
@@ -192,8 +192,8 @@ def _fewest_edits(epsilon: float, symbols: int, nominal_length: int, power: floa
     # δ also adds to what an output of L symbols tells: δ a_L g(0) ≤ e^ε with κ = 0 in the worst case
     possible = (deletion < 1) & (substitution <= (1 - deletion) * most_share + 1e-15)
     kappa = 1 - deletion - substitution
-    told = g0[:, None] * (deletion[:, None] * a + (m * kappa / ratios)[:, None] * s)
-    possible &= (told <= grown * (1 + 1e-9)).all(axis=1)
+    expected_edits = g0[:, None] * (deletion[:, None] * a + (m * kappa / ratios)[:, None] * s)
+    possible &= (expected_edits <= grown * (1 + 1e-9)).all(axis=1)
     return _Edits(deletion, substitution, np.where(possible, total, np.inf))
 
 

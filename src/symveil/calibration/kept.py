@@ -45,30 +45,30 @@ def question_digest(language: str, *, epsilon: Fraction, adjacency: int, with_pr
 
 
 def load(key: str) -> Entry | None:
-    """What is kept under a key, as somebody wrote it: to be proved before it is used. None where there is nothing."""
-    place = cache_folder()
-    if place is None:
+    """The document in the cache under a key, which any process may have written: it is proved before it is used."""
+    path = cache_folder()
+    if path is None:
         return None
     try:
-        with open_regular(place / f"{key}.json", follow=False) as file:
+        with open_regular(path / f"{key}.json", follow=False) as file:
             content = file.read(_LARGEST_FILE + 1)
-        found = json.loads(content) if len(content) <= _LARGEST_FILE else None
+        document = json.loads(content) if len(content) <= _LARGEST_FILE else None
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("key") != key:
+    if not isinstance(document, dict) or document.get("format") != FORMAT or document.get("key") != key:
         return None
-    if not all(isinstance(name, str) and isinstance(value, str) for name, value in found.items()):
+    if not all(isinstance(name, str) and isinstance(value, str) for name, value in document.items()):
         return None
-    return found
+    return document
 
 
 def keep(key: str, entry: Entry) -> None:
     """Keep an answer, if there is a place for it."""
-    place = cache_folder()
-    if place is None:
+    path = cache_folder()
+    if path is None:
         return
     content = json.dumps({"format": FORMAT, "key": key, **entry}, indent=1) + "\n"
     try:
-        write_text(place / f"{key}.json", content)
+        write_text(path / f"{key}.json", content)
     except FileError:
         return

@@ -37,7 +37,7 @@ from symveil.calibration.costs.pairs import (
 )
 from symveil.calibration.meeting_blocks import MOST_BYTES, BlockComparison, splits
 from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PlacesComparison, TooLight, halves_at
+from symveil.calibration.meeting_places import PositionsComparison, TooLight, halves_at
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
 from symveil.errors import ParameterError
@@ -49,7 +49,7 @@ from symveil.numbers.rationals import exact
 
 _COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _NARROW = 0.75  # what three products of 32 bits take, in two of 64
-_TWO_PLACES = 2
+_TWO_POSITIONS = 2
 
 
 def meeting_work(weighting: Weighting) -> float:
@@ -64,7 +64,7 @@ def meeting_work(weighting: Weighting) -> float:
     width = float(states * cost.phases)
     counts = _path_counts(language)
     length, public = language.length, language.public_start
-    if weighting.adjacency == _TWO_PLACES:
+    if weighting.adjacency == _TWO_POSITIONS:
         cut = halves_at(length, public_start=public)
         halves, multiplying = max(counts[cut], counts[length - cut]), _NARROW
     else:
@@ -95,7 +95,7 @@ def met_loss(
     rate: Fraction,
     *,
     epsilon: Fraction | None = None,
-    heard: Callable[[float], None] | None = None,
+    report: Callable[[float], None] | None = None,
 ) -> ProvedLoss | None:
     """The loss at a rate from the blocks of all pairs of words; None where weights leave the range of floats.
 
@@ -108,8 +108,8 @@ def met_loss(
     epsilon
         If given, the search ends at the first block that alone is above it: the classic bound, with `reached` as what
         the block is worth, and its words.
-    heard
-        Is told which share of the work is done, and may raise an exception.
+    report
+        Called with the share of the work that is done, and may raise an exception.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -124,33 +124,33 @@ def met_loss(
     tables = HalfTables(weighting, weighting.weights(rate))
     if not tables.is_bounded:
         return None
-    if weighting.adjacency == _TWO_PLACES and tables.costs_alike:
-        if PlacesComparison.is_narrow(tables, float(classic / 2 if epsilon is None else epsilon)):
+    if weighting.adjacency == _TWO_POSITIONS and tables.costs_alike:
+        if PositionsComparison.is_narrow(tables, float(classic / 2 if epsilon is None else epsilon)):
             with suppress(TooLight):
-                return _compared(PlacesComparison(tables, narrow=True), tables, rate, epsilon, heard or _silent)
-        return _compared(PlacesComparison(tables, narrow=False), tables, rate, epsilon, heard or _silent)
-    return _compared(BlockComparison(tables), tables, rate, epsilon, heard or _silent)
+                return _compared(PositionsComparison(tables, narrow=True), tables, rate, epsilon, report or _silent)
+        return _compared(PositionsComparison(tables, narrow=False), tables, rate, epsilon, report or _silent)
+    return _compared(BlockComparison(tables), tables, rate, epsilon, report or _silent)
 
 
 def _compared(
-    comparison: BlockComparison | PlacesComparison,
+    comparison: BlockComparison | PositionsComparison,
     tables: HalfTables,
     rate: Fraction,
     epsilon: Fraction | None,
-    told: Callable[[float], None],
+    report: Callable[[float], None],
 ) -> ProvedLoss:
     weighting, worst = tables.weighting, Worst()
     steep = weighting.cost.period > 1
     fixed = weighting.drops * rate
     most = math.inf if epsilon is None else float(epsilon - fixed if steep else epsilon)
-    told(0.0)
+    report(0.0)
     for share in comparison.compare(worst):
-        told(share)
+        report(share)
         if worst.value > most:
             reached = worst.value + (float(fixed) if steep else 0.0)
             return ProvedLoss(2 * fixed, "classic", pairs=worst.pairs[:1], reached=reached)
     widening = comparison.rounding(worst.largest_log)
-    outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.found.items()}
+    outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.largest_each.items()}
     over_blocks = total_over_blocks(outcomes, tables.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     pairs = worst.pairs
@@ -162,7 +162,7 @@ def _compared(
 
 
 def _silent(_: float) -> None:
-    """Where nobody wants to know."""
+    """A progress callback that does nothing."""
 
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
@@ -186,7 +186,7 @@ def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | No
     epsilon
         The budget.
     progress
-        Is told how much is done and of how much; may raise an exception to end the search.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -200,31 +200,31 @@ def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | No
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
     key = hashlib.sha256(repr((*shape, str(epsilon))).encode()).hexdigest()
-    found = _answers.of(key, lambda: _searched(weighting, epsilon, key, progress))
-    return found if found.how != "classic" else None
+    result = _answers.of(key, lambda: _searched(weighting, epsilon, key, progress))
+    return result if result.how != "classic" else None
 
 
 def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progress | None) -> CertifiedRate:
     known: dict[Fraction, ProvedLoss] = {}
     classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
 
-    told, stops = 0, 0
+    reported, stops = 0, 0
     most_stops = _MOST_STOPS.get(weighting.adjacency, 1)
 
     def proved(rate: Fraction) -> ProvedLoss:
         done = min(len(known), _EVALUATIONS - 1)
 
-        def heard(share: float) -> None:
-            nonlocal told
-            told = max(told, int(1000 * (done + share)))
+        def report(share: float) -> None:
+            nonlocal reported
+            reported = max(reported, int(1000 * (done + share)))
             if progress is not None:
-                progress(told, 1000 * _EVALUATIONS)
+                progress(reported, 1000 * _EVALUATIONS)
 
-        found = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, heard=heard)
-        known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if found is None else found
+        result = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, report=report)
+        known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if result is None else result
         return known[rate]
 
-    best = _kept_rate(key, classic, epsilon)
+    best = _cached_rate(key, classic, epsilon)
     if best is not None and proved(best).loss <= epsilon:
         return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
     best, failed = None, limit * 2
@@ -233,18 +233,18 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
     completed = 0
     while completed < _EVALUATIONS:
-        found = proved(rate)
-        stopped = found.reached < math.inf
+        result = proved(rate)
+        stopped = result.reached < math.inf
         completed, stops = completed + (not stopped), stops + stopped
         if stopped:  # at the first pair, which leads to worse ones
-            pairs += [worse_pair(weighting, rate, pair)[1] for pair in found.pairs]
+            pairs += [worse_pair(weighting, rate, pair)[1] for pair in result.pairs]
         else:
-            pairs += found.pairs
-        if found.loss <= epsilon:
+            pairs += result.pairs
+        if result.loss <= epsilon:
             best = max(rate, best or rate)
         else:
             failed = min(failed, rate)
-        if found.how == "classic" and not found.pairs:
+        if result.how == "classic" and not result.pairs:
             break
         ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
         lowest, highest = best or classic, min(failed, ruled_out)
@@ -263,16 +263,16 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
 
 def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
     """The rate to try after this one: what the worst pair leaves where nothing else counts, else where a line leads."""
-    found = known[rate]
-    if found.reached < math.inf:
-        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(found.reached)
-    near = float(found.loss) - found.worst_found <= float(_TOLERANCE / 4) * float(
+    result = known[rate]
+    if result.reached < math.inf:
+        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(result.reached)
+    near = float(result.loss) - result.worst_found <= float(_TOLERANCE / 4) * float(
         epsilon
     )  # what is proved, a pair loses
-    if found.how == "exact" or found.loss == 0 or near:
+    if result.how == "exact" or result.loss == 0 or near:
         return ruled_out
     line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
-    return rate * epsilon / found.loss if line is None else line
+    return rate * epsilon / result.loss if line is None else line
 
 
 def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fraction | None:
@@ -289,7 +289,7 @@ def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fr
     return last + (epsilon - less) * (last - before) / (less - much)
 
 
-def _kept_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
+def _cached_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
     """A rate that was kept: a proposal, to be proved."""
     entry = kept.load(key)
     try:

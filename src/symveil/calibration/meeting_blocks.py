@@ -69,8 +69,8 @@ class BlockComparison:
 
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             for begin in range(0, len(states), THREADS):  # a few at a time, so that it can be interrupted
-                for found in pool.map(compared, states[begin : begin + THREADS]):
-                    worst.merge(found)
+                for result in pool.map(compared, states[begin : begin + THREADS]):
+                    worst.merge(result)
                 yield begin / len(states)
 
     def _ends_by_symbol(self, shorter: Half, symbols: list[int]) -> dict[int, Half] | None:
@@ -119,10 +119,10 @@ class BlockComparison:
                 kind = Kind(INITIAL if begin == 0 else INNER, size)
             groups = groups_of(strings, range(begin - offset, begin - offset + size))
             if logs is None:
-                found = self._within_groups(totals, groups, size)
+                result = self._within_groups(totals, groups, size)
             else:
-                found = self._one_by_one(strings, offset, begin, size, groups, logs)
-            for value, one, two, column in found:
+                result = self._one_by_one(strings, offset, begin, size, groups, logs)
+            for value, one, two, column in result:
                 worst.add(kind, value, lambda: (words(one, column), words(two, column)))  # noqa: B023 - called at once
 
     def _within_groups(self, totals: Floats, groups: Groups, size: int) -> Iterator[tuple[float, int, int, int]]:
@@ -139,9 +139,9 @@ class BlockComparison:
         one, two = _pairs_in_groups(strings[:, begin - offset : begin - offset + size], groups)
         fixed = np.zeros(len(one))
         if self._tables.costs.period == 1:
-            for place in range(begin, begin + size):
-                own, other = strings[one, place - offset], strings[two, place - offset]
-                fixed += self._tables.rate * self._tables.cost_between(place, own, other)
+            for index in range(begin, begin + size):
+                own, other = strings[one, index - offset], strings[two, index - offset]
+                fixed += self._tables.rate * self._tables.cost_between(index, own, other)
         step = max(1, _AT_ONCE // logs.shape[1])
         for start in range(0, len(one), step):
             part = slice(start, start + step)

@@ -29,40 +29,40 @@ _COLUMNS = 512  # as many as stay at hand while the rows of a group are looked t
 class Worst:
     """The largest value of each kind of block, and the words that have it."""
 
-    found: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
+    largest_each: dict[Kind, tuple[float, Pair]] = field(default_factory=dict)
     largest_log: float = 0.0
 
     @property
     def value(self) -> float:
         """The largest of all kinds, −∞ where there is none."""
-        return max((value for value, _ in self.found.values()), default=-math.inf)
+        return max((value for value, _ in self.largest_each.values()), default=-math.inf)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """The words of each kind, the worst first."""
-        return tuple(pair for _, pair in sorted(self.found.values(), key=lambda each: -each[0]))
+        return tuple(pair for _, pair in sorted(self.largest_each.values(), key=lambda each: -each[0]))
 
     def add(self, kind: Kind, value: float, pair: Callable[[], Pair]) -> None:
         """A pair of words, asked for if it is the worst of its kind."""
-        if kind not in self.found or value > self.found[kind][0]:
-            self.found[kind] = (value, pair())
+        if kind not in self.largest_each or value > self.largest_each[kind][0]:
+            self.largest_each[kind] = (value, pair())
 
     def merge(self, other: Worst) -> None:
         """What was found elsewhere."""
         self.largest_log = max(self.largest_log, other.largest_log)
-        for kind, (value, pair) in other.found.items():
-            if kind not in self.found or value > self.found[kind][0]:
-                self.found[kind] = (value, pair)
+        for kind, (value, pair) in other.largest_each.items():
+            if kind not in self.largest_each or value > self.largest_each[kind][0]:
+                self.largest_each[kind] = (value, pair)
 
 
-def groups_of(strings: Codes, places: Collection[int], *, also_alone: bool = False) -> Groups:
+def groups_of(strings: Codes, positions: Collection[int], *, also_alone: bool = False) -> Groups:
     """Rows that agree but in these places, one group after the other, and where each group begins.
 
     Parameters
     ----------
     strings
         The rows, all different.
-    places
+    positions
         Where rows of a group may differ.
     also_alone
         Whether rows that agree with no other are groups too.
@@ -73,10 +73,10 @@ def groups_of(strings: Codes, places: Collection[int], *, also_alone: bool = Fal
     """
     key = np.zeros(len(strings), dtype=np.int64)
     letters = int(strings.max(initial=0)) + 1
-    for place in [place for place in range(strings.shape[1]) if place not in places]:
+    for index in [index for index in range(strings.shape[1]) if index not in positions]:
         if int(key.max(initial=0)) >= 2**62 // letters:  # numbered anew, so that they stay small
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
-        key = key * letters + strings[:, place]
+        key = key * letters + strings[:, index]
     order = np.argsort(key, kind="stable")
     begins = np.flatnonzero(np.diff(key[order], prepend=-1))
     if also_alone:
@@ -99,10 +99,10 @@ def worst_in_groups(table: Floats, groups: Groups) -> tuple[float, int, int, int
     >>> worst_in_groups(table, (np.array([0, 1]), np.array([0])))
     (4.0, 1, 0, 0)
     """
-    found = worst_between(table, table, groups)
-    if found is None:
+    result = worst_between(table, table, groups)
+    if result is None:
         return None
-    ratio, rows, column = found
+    ratio, rows, column = result
     values = table[rows, column]
     largest = int(values.argmax())
     smallest = int(values.argmin()) if ratio > 1 else (largest + 1) % len(rows)

@@ -36,7 +36,7 @@ _LIGHTEST = 2.0**-60  # beside the largest: what is lost below the range of 32 b
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
 _MOST_WRONG = 0.01
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it
-_MOST_KEPT = 100_000_000  # words whose Z is kept, so that it is computed once and not three times
+_MOST_CACHED = 100_000_000  # words whose Z is kept, so that it is computed once and not three times
 _TILE = 1 << 18  # multiplications that libraries of linear algebra leave to one thread: two threads are ours
 
 
@@ -53,7 +53,7 @@ class TooLight(Exception):  # noqa: N818 - no error: the next precision is taken
     """Some word weighs too little beside others for numbers of 32 bits."""
 
 
-class PlacesComparison:
+class PositionsComparison:
     """The largest loss of words that differ in one place, and in two, where all symbols cost the same."""
 
     def __init__(self, tables: HalfTables, *, narrow: bool) -> None:
@@ -63,8 +63,8 @@ class PlacesComparison:
             halves_at(tables.language.length, public_start=tables.begin > 0),
         )
         self._first, self._last = tables.begin, self._cut - 1  # of the places in a beginning
-        self._kept: dict[int, Floats] = {}  # Z of the words that have a symbol before the cut
-        self._per_place = tables.rate if tables.costs.period == 1 else 0.0
+        self._cached: dict[int, Floats] = {}  # Z of the words that have a symbol before the cut
+        self._per_position = tables.rate if tables.costs.period == 1 else 0.0
 
     @staticmethod
     def is_narrow(tables: HalfTables, epsilon: float) -> bool:
@@ -81,15 +81,15 @@ class PlacesComparison:
         beginnings, ends = self._tables.beginnings(self._cut), self._tables.ends(self._length - self._cut)
         self._before = _Rows(beginnings, -1, self._narrow)
         self._after = _Rows(ends, 0, self._narrow)
-        self._kept.clear()
-        self._keeps = self._word_count() <= _MOST_KEPT
+        self._cached.clear()
+        self._keeps = self._word_count() <= _MOST_CACHED
         states: list[int] = np.unique(self._tables.language.graph.symbol).tolist()
         ways: tuple[Callable[[int], Worst], ...] = (self._with_last, self._with_next, self._around)
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             for number, way in enumerate(ways):
                 for begin in range(0, len(states), THREADS):  # a few at a time, so that it can be interrupted
-                    for found in pool.map(way, states[begin : begin + THREADS]):
-                        worst.merge(found)
+                    for result in pool.map(way, states[begin : begin + THREADS]):
+                        worst.merge(result)
                     yield (number + begin / len(states)) / len(ways)
 
     # --- the three ways --------------------------------------------------------------------------
@@ -103,16 +103,16 @@ class PlacesComparison:
             return worst
         table = self._totals(vectors, after, worst)
         if self._keeps:
-            self._kept[state] = table
+            self._cached[state] = table
         own, later = range(self._first, self._last), range(ends.shape[1])
-        for places in combinations(own, 2):
-            self._rows(worst, table, groups_of(words, places), words, ends)
+        for positions in combinations(own, 2):
+            self._rows(worst, table, groups_of(words, positions), words, ends)
         turned = np.ascontiguousarray(table.T)
-        for places in combinations(later, 2):
-            self._rows(worst, turned, groups_of(ends, places), ends, words, turned=True)
-        columns = [groups_of(ends, (place,)) for place in later]
-        for place in own:
-            self._across(worst, table, groups_of(words, (place,), also_alone=True), columns, words, ends)
+        for positions in combinations(later, 2):
+            self._rows(worst, turned, groups_of(ends, positions), ends, words, turned=True)
+        columns = [groups_of(ends, (index,)) for index in later]
+        for index in own:
+            self._across(worst, table, groups_of(words, (index,), also_alone=True), columns, words, ends)
         return worst
 
     def _with_next(self, state: int) -> Worst:
@@ -125,14 +125,14 @@ class PlacesComparison:
             return worst
         if self._keeps:
             parts = [
-                self._kept[symbol][:, self._columns(symbol, state)] for symbol in preceding if symbol in self._kept
+                self._cached[symbol][:, self._columns(symbol, state)] for symbol in preceding if symbol in self._cached
             ]
             table = np.concatenate(parts)
         else:
             table = self._totals(vectors, after, worst)
-        for place in range(self._first, self._last):
-            self._rows(worst, table, groups_of(words, (place, self._last)), words, ends)
-        columns = [groups_of(ends, (place,)) for place in range(1, ends.shape[1])]
+        for index in range(self._first, self._last):
+            self._rows(worst, table, groups_of(words, (index, self._last)), words, ends)
+        columns = [groups_of(ends, (index,)) for index in range(1, ends.shape[1])]
         self._across(worst, table, groups_of(words, (self._last,), also_alone=True), columns, words, ends)
         return worst
 
@@ -149,7 +149,7 @@ class PlacesComparison:
             if not here.any() or not len(ends):
                 continue
             shared = words[here, : self._last]  # the same beginnings, in the same order, for every symbol after them
-            parts.append(self._kept[symbol][here].T if self._keeps else self._totals(after, vectors[here], worst))
+            parts.append(self._cached[symbol][here].T if self._keeps else self._totals(after, vectors[here], worst))
             strings.append(np.concatenate([np.full((len(ends), 1), symbol, dtype=np.int32), ends], axis=1))
         if shared is not None:
             together = np.concatenate(strings)
@@ -186,16 +186,16 @@ class PlacesComparison:
         self, worst: Worst, table: Floats, groups: Groups, rows: Codes, columns: Codes, *, turned: bool = False
     ) -> None:
         """Rows of a group, which differ in two places, are compared in each column; turned: rows are ends of words."""
-        found = worst_in_groups(table, groups)
-        if found is None:
+        result = worst_in_groups(table, groups)
+        if result is None:
             return
-        ratio, one, two, column = found
+        ratio, one, two, column = result
 
         def words() -> Pair:
             parts = [(columns[column], rows[row]) if turned else (rows[row], columns[column]) for row in (one, two)]
             return np.concatenate(parts[0]), np.concatenate(parts[1])
 
-        worst.add(_TWO, math.log(ratio) + 2 * self._per_place, words)
+        worst.add(_TWO, math.log(ratio) + 2 * self._per_position, words)
 
     def _across(
         self, worst: Worst, table: Floats, rows: Groups, columns: list[Groups], words: Codes, ends: Codes
@@ -216,24 +216,24 @@ class PlacesComparison:
             return one, two
 
         several = np.flatnonzero(np.diff(bounds) > 1)
-        found = worst_between(most, least, (several, np.arange(len(several))))
-        if found is not None:
-            ratio, groups, column = found
-            value = math.log(ratio) + self._per_place
+        result = worst_between(most, least, (several, np.arange(len(several))))
+        if result is not None:
+            ratio, groups, column = result
+            value = math.log(ratio) + self._per_position
             worst.add(_ONE, value, partial(pair, int(groups[0]), np.array([column])))
         most, least = np.ascontiguousarray(most.T), np.ascontiguousarray(least.T)
         for each in columns:
-            found = worst_between(most, least, each)
-            if found is not None:
-                ratio, beside, group = found
-                worst.add(_TWO, math.log(ratio) + 2 * self._per_place, partial(pair, group, beside))
+            result = worst_between(most, least, each)
+            if result is not None:
+                ratio, beside, group = result
+                worst.add(_TWO, math.log(ratio) + 2 * self._per_position, partial(pair, group, beside))
 
 
 class _Rows:
     """Halves of words with their vectors, by the symbol at the cut."""
 
-    def __init__(self, half: Half, place: int, narrow: bool) -> None:
-        symbol = half.words[:, place]
+    def __init__(self, half: Half, index: int, narrow: bool) -> None:
+        symbol = half.words[:, index]
         order = np.argsort(symbol, kind="stable")
         table, self.log_scale = half.table, 0.0
         if narrow:

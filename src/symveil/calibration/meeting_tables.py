@@ -117,14 +117,14 @@ class HalfTables:
         chain, words = self.language.graph, half.words
         state = words[:, -1].astype(np.int64) if words.shape[1] else np.full(len(words), chain.start)
         if only is not None:
-            kept = np.flatnonzero(self.follows[state, only])
-            half, state = Half(words[kept], half.vectors[kept]), state[kept]
+            remaining = np.flatnonzero(self.follows[state, only])
+            half, state = Half(words[remaining], half.vectors[remaining]), state[remaining]
         moved = [(self._moves.T @ half.vectors[:, :, k].T).T for k in range(self._phases)]
         if only is None:
             degree = np.diff(chain.first)[state]
             parent = np.repeat(np.arange(len(words)), degree)
-            place = np.arange(len(parent)) - np.repeat(np.cumsum(degree) - degree, degree)
-            symbol = chain.symbol[chain.first[state[parent]] + place]
+            index = np.arange(len(parent)) - np.repeat(np.cumsum(degree) - degree, degree)
+            symbol = chain.symbol[chain.first[state[parent]] + index]
         else:
             parent = np.arange(len(state))
             symbol = np.full(len(state), only, dtype=np.int32)

@@ -14,7 +14,7 @@ _DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchedRate:
     """A rate and the loss proved for it."""
 
     rate: Fraction
@@ -30,7 +30,7 @@ def largest_rate(
     limit: Fraction,
     tolerance: Fraction,
     evaluations: int,
-) -> Found | None:
+) -> SearchedRate | None:
     """The best rate found above `safe` with a proved loss within `epsilon`; None where none was found.
 
     A regula falsi on the proved loss, which grows by almost `slope` per unit of the rate; any rate
@@ -38,8 +38,8 @@ def largest_rate(
     the budget is spent up to `tolerance`, or the bracket is that narrow. Rates above `limit` are
     of no use: two words differ somewhere or are equal.
     """
-    best: Found | None = None
-    above: Found | None = None
+    best: SearchedRate | None = None
+    above: SearchedRate | None = None
     target = epsilon * (1 - tolerance / 3)
     candidate = min(epsilon / slope * Fraction(9, 10), limit)
     weight = Fraction(1)  # the Illinois rule: halve the end that stays
@@ -48,13 +48,13 @@ def largest_rate(
         lowest = safe if best is None else best.rate
         if rate <= lowest or (above is not None and rate >= above.rate):
             break
-        found = Found(rate, loss_at(rate))
-        if best is None and above is not None and found.loss > epsilon and _hopeless(found, above, slope):
+        result = SearchedRate(rate, loss_at(rate))
+        if best is None and above is not None and result.loss > epsilon and _hopeless(result, above, slope):
             break
-        if found.loss <= epsilon:
-            best, weight = found, (weight / 2 if above is not None else weight)
+        if result.loss <= epsilon:
+            best, weight = result, (weight / 2 if above is not None else weight)
         else:
-            above, weight = found, Fraction(1)
+            above, weight = result, Fraction(1)
         if best is not None and (best.loss >= epsilon * (1 - tolerance) or best.rate >= rounded_down(limit)):
             break
         lowest = safe if best is None else best.rate
@@ -64,15 +64,15 @@ def largest_rate(
     return best
 
 
-def _hopeless(found: Found, above: Found, slope: int) -> bool:
+def _hopeless(result: SearchedRate, above: SearchedRate, slope: int) -> bool:
     """Where a bound gets no better as the rate falls, or is the classic one twice, the rest is not worth the time."""
-    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (found, above))
-    return classic or found.loss >= above.loss
+    classic = all(each.loss >= 2 * slope * each.rate * Fraction(999, 1000) for each in (result, above))
+    return classic or result.loss >= above.loss
 
 
 def _next(
-    best: Found | None,
-    above: Found | None,
+    best: SearchedRate | None,
+    above: SearchedRate | None,
     target: Fraction,
     limit: Fraction,
     safe: Fraction,

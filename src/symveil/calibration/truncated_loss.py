@@ -72,11 +72,11 @@ class BallBounds:
         """The number of words of `other` symbols within `edits` of aa…a: no word has fewer."""
         if edits < 0 or other < 0:
             return 0
-        kept = max(length, other) - edits  # at least so many symbols must be a, and only n of them help
-        if kept > length:
+        remaining = max(length, other) - edits  # at least so many symbols must be a, and only n of them help
+        if remaining > length:
             return 0
         others = self._symbols - 1
-        return sum(math.comb(other, changed) * int(others**changed) for changed in range(other - max(kept, 0) + 1))
+        return sum(math.comb(other, changed) * int(others**changed) for changed in range(other - max(remaining, 0) + 1))
 
     def most(self, length: int, edits: int, other: int) -> int:
         """A number of words of `other` symbols within `edits` of a word that no word exceeds."""
@@ -178,7 +178,7 @@ def truncated_rate(
         def loss_at(rate: Fraction) -> Fraction:
             return _certified_loss(weights, language, rate=rate, adjacency=adjacency, slope=slope)
 
-    found = largest_rate(
+    result = largest_rate(
         loss_at,
         epsilon=epsilon,
         safe=epsilon / (2 * slope),
@@ -187,13 +187,13 @@ def truncated_rate(
         tolerance=_TOLERANCE,
         evaluations=_EVALUATIONS,
     )
-    if found is None:
+    if result is None:
         return None
     return CertifiedRate(
-        rate=found.rate,
-        loss=found.loss,
+        rate=result.rate,
+        loss=result.loss,
         how="exact" if small else "certified",
-        ratio_bound=float(found.loss - slope * found.rate),
+        ratio_bound=float(result.loss - slope * result.rate),
     )
 
 
@@ -286,16 +286,16 @@ def _certified_loss(
 
 def _largest_near(values: list[Fraction], reach: int) -> list[Fraction]:
     """For each place the largest of the values at most `reach` places away, in time that does not grow with `reach`."""
-    found: list[Fraction] = []
+    fractions: list[Fraction] = []
     falling: deque[int] = deque()  # places of values that no later one in reach has surpassed yet
     following = 0
-    for place in range(len(values)):
-        while following < min(len(values), place + reach + 1):
+    for index in range(len(values)):
+        while following < min(len(values), index + reach + 1):
             while falling and values[falling[-1]] <= values[following]:
                 falling.pop()
             falling.append(following)
             following += 1
-        if falling[0] < place - reach:
+        if falling[0] < index - reach:
             falling.popleft()
-        found.append(values[falling[0]])
-    return found
+        fractions.append(values[falling[0]])
+    return fractions

@@ -73,7 +73,7 @@ def next_boxes(
 @compiled
 def adjacent_windows(
     symbols: Integers, state: Integers, apart: Integers, adjacency: int,
-    fill: bool, pairs: Integers, place: NDArray[np.int32],
+    fill: bool, pairs: Integers, index: NDArray[np.int32],
 ) -> int:  # fmt: skip
     """How many pairs (p, q) can still belong to adjacent words; with `fill` also which, and place[p, q].
 
@@ -90,7 +90,7 @@ def adjacent_windows(
             if differ <= adjacency:
                 if fill:
                     pairs[count, 0], pairs[count, 1] = p, q
-                    place[p, q] = count
+                    index[p, q] = count
                 count += 1
     return count
 
@@ -99,7 +99,7 @@ def adjacent_windows(
 def next_ratios(  # noqa: PLR0912 - one function, because numba compiles functions
     first: Integers, symbol: Integers, target: Integers, weight: Floats, decay: float, slack: float,
     alive: Booleans, alive_next: Booleans, symbols: Integers, child_begin: Integers, child_end: Integers,
-    pairs: Integers, place_next: NDArray[np.int32], low: Floats, high: Floats, ratio_next: Floats, adjacency: int,
+    pairs: Integers, index_next: NDArray[np.int32], low: Floats, high: Floats, ratio_next: Floats, adjacency: int,
 ) -> Floats:  # fmt: skip
     """ratio[pair, c, y] ≥ β^v(y)/β^w(y) for all words w, v with these windows and exactly c differences to come.
 
@@ -126,7 +126,7 @@ def next_ratios(  # noqa: PLR0912 - one function, because numba compiles functio
             after = left - (1 if own_p != own_q else 0)
             for p_next in range(child_begin[p], child_end[p]):
                 for q_next in range(child_begin[q], child_end[q]):
-                    following = place_next[p_next, q_next]
+                    following = index_next[p_next, q_next]
                     if following < 0:
                         continue
                     for y in range(size):

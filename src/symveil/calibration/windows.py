@@ -33,7 +33,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 
 _WORK = 1e9  # edges looked at per rate, about 4 ns each
-_MOST_PLACES = 100_000_000
+_MOST_POSITIONS = 100_000_000
 _FEW_SYMBOLS = 12
 _MANY_PAIRS = 4000
 _MOST_WINDOWS = 3000
@@ -51,7 +51,7 @@ class Layer:
     child_begin: Integers
     child_end: Integers
     pairs: Integers
-    place: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+    index: np.ndarray[tuple[int, ...], np.dtype[np.int32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
             ratios = [
                 pool.submit(
                     next_ratios, *edges, decay, slack, layer.alive, following.alive, layer.symbols,
-                    layer.child_begin, layer.child_end, part, following.place, low, high, ratio, farthest,
+                    layer.child_begin, layer.child_end, part, following.index, low, high, ratio, farthest,
                 )
                 for part in parts
             ]  # fmt: skip
@@ -153,7 +153,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
     if apart is None:
         return None
     layers: list[Layer] = []
-    work, places, cost = 0.0, 0, 0.0
+    work, positions, cost = 0.0, 0, 0.0
     for left in range(symbols + 1):
         if _repeats(language, left, width):
             work += cost
@@ -173,13 +173,13 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         cost = count * size * degree * (farthest * float(np.mean(end - begin)) ** 2 + 1)
         cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
         work += cost
-        places += len(state) ** 2
-        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or places > _MOST_PLACES:
+        positions += len(state) ** 2
+        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or positions > _MOST_POSITIONS:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
-        place = np.full((len(state), len(state)), -1, dtype=np.int32)
-        adjacent_windows(read, state, distance, farthest, True, pairs, place)
-        layers.append(Layer(language.alive[left], state, read, begin, end, pairs, place))
+        index = np.full((len(state), len(state)), -1, dtype=np.int32)
+        adjacent_windows(read, state, distance, farthest, True, pairs, index)
+        layers.append(Layer(language.alive[left], state, read, begin, end, pairs, index))
     return tuple(layers)
 
 

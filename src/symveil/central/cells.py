@@ -1,6 +1,6 @@
 """The cells of a private table: a public list, known before any data is read.
 
-What persons add to a table: whole numbers on a public grid, so that nobody adds more than a bound.
+What persons add to a table: whole numbers on a public grid, so that no person adds more than a bound.
 
 A person with k counted things in all of their words adds ⌊M·min(1, L/k)⌋ to the cell of each, M = 2³². Together that
 is at most L·M, so the tables of two files that differ by one person differ by at most L·M in L1.
@@ -107,10 +107,10 @@ def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights:
     sums = [np.zeros((2, len(cells)), dtype=np.int64) for cells in tables]
     for batch in batches:
         for cells, both, own in zip(tables, sums, weights, strict=True):
-            found, words = cells.of(batch)
+            result, words = cells.of(batch)
             added = own[batch.groups[words]]
-            np.add.at(both[0], found, added >> 32)  # at most 1 for a thing; the rest is below 2³²
-            np.add.at(both[1], found, added & (GRID - 1))
+            np.add.at(both[0], result, added >> 32)  # at most 1 for a thing; the rest is below 2³²
+            np.add.at(both[1], result, added & (GRID - 1))
             both[0] += both[1] >> 32
             both[1] &= GRID - 1
     return [[(int(above) << 32) + int(below) for above, below in zip(*both, strict=True)] for both in sums]
@@ -182,8 +182,8 @@ class Cells:
         if self.statistic.kind == "lengths":
             words = np.flatnonzero(self._counts(batch.lengths))
             return batch.lengths[words].astype(np.int64) - self.shortest, words
-        found = windows(self.statistic, batch)
-        cells, words = self._numbers(found.symbols), found.word
+        result = windows(self.statistic, batch)
+        cells, words = self._numbers(result.symbols), result.word
         counted = self._counts(batch.lengths)[words]
         if self.listed is not None:
             at = np.searchsorted(self.listed, cells)
@@ -250,23 +250,23 @@ def cells_of(
     >>> len(table), table.codes()[5].tolist()
     (9, [1, 2])
     """
-    asked = read_statistic(statistic)
-    if asked.kind in ("positions", "presence"):
-        raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=asked.name)
-    if zones is not None and asked.kind != "od":
-        raise ParameterError("zones", expected="the statistic od with them", found=asked.name)
+    wanted = read_statistic(statistic)
+    if wanted.kind in ("positions", "presence"):
+        raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=wanted.name)
+    if zones is not None and wanted.kind != "od":
+        raise ParameterError("zones", expected="the statistic od with them", found=wanted.name)
     if longest < 1:
         raise ParameterError("longest", expected="a whole number, 1 or more", found=longest)
     size = symbols if zones is None else int(zones.max(initial=-1)) + 1
     listed = None
-    if graph is not None and asked.kind in ("ngrams", "transitions") and asked.order > 1:
-        listed = _paths(graph, asked.order, symbols)
-    cells = Cells(statistic=asked, symbols=size, listed=listed, zones=zones, longest=longest)
+    if graph is not None and wanted.kind in ("ngrams", "transitions") and wanted.order > 1:
+        listed = _paths(graph, wanted.order, symbols)
+    cells = Cells(statistic=wanted, symbols=size, listed=listed, zones=zones, longest=longest)
     if not len(cells):
-        raise ModelError("model", expected=f"at least one path of {asked.order} symbols", found="none")
+        raise ModelError("model", expected=f"at least one path of {wanted.order} symbols", found="none")
     if len(cells) > MOST_CELLS:
         raise TooLargeError(
-            f"statistic {asked.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; count shorter "
+            f"statistic {wanted.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; count shorter "
             "pieces, give a model whose moves are the cells, or zones"
         )
     return cells

@@ -328,15 +328,15 @@ def chosen_bound(
     noise = float(1 / (epsilon * BIN_SHARE))
     # An empty bin that passes for full costs as much as its persons would have: twice as much, half as likely
     clear = [(CLEAR + j * math.log(2)) * noise for j in range(len(bins))]
-    kept = [count if count >= least else 0.0 for count, least in zip(bins, clear, strict=True)]
+    clear_counts = [count if count >= least else 0.0 for count, least in zip(bins, clear, strict=True)]
     middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
-    total = math.fsum(count * mid for count, mid in zip(kept, middle, strict=True))
+    total = math.fsum(count * mid for count, mid in zip(clear_counts, middle, strict=True))
     if total <= 0:
         return NOTHING_KNOWN, None
     left = float(epsilon * (1 - BIN_SHARE))
 
     def cut_off(bound: int) -> float:
-        return math.fsum(count * max(mid - bound, 0.0) for count, mid in zip(kept, middle, strict=True)) / total
+        return math.fsum(count * max(mid - bound, 0.0) for count, mid in zip(clear_counts, middle, strict=True)) / total
 
     def error(bound: int) -> float:
         if threshold is not None:

@@ -195,8 +195,8 @@ class _Fit:
         bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
         # the gradient alone ends it; scipy asks for numbers of steps, so large ones
         options = {"maxiter": 10**6, "maxfun": 10**6, "maxcor": 20, "ftol": 0.0, "gtol": TOLERANCE / 2}
-        found = minimize(objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return np.asarray(np.clip(unit * found.x, -FARTHEST, FARTHEST), dtype=np.float64)
+        result = minimize(objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        return np.asarray(np.clip(unit * result.x, -FARTHEST, FARTHEST), dtype=np.float64)
 
     def finished(self, steps: Floats) -> Parameters:
         """All parameters: those of lengths are such that lengths have their shares."""
@@ -214,8 +214,8 @@ def _whole_moves(law: Expected) -> Floats:
     """What a share of a move stands for: how many moves, by the law."""
     shared = law.shared["moves"]
     mean = law.means["moves"].sum() / max(shared.sum(), 1e-300)
-    found = np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
-    return np.maximum(found, 1.0)  # a word with a move has at least one
+    result = np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
+    return np.maximum(result, 1.0)  # a word with a move has at least one
 
 
 def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
@@ -223,10 +223,10 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
     rows, columns, begin, count = [], [], 0, 0
     for name in FITTED:
         if name in classes:
-            found, number = np.unique(classes[name], return_inverse=True)  # a class without a cell has no parameter
+            results, number = np.unique(classes[name], return_inverse=True)  # a class without a cell has no parameter
             rows.append(begin + np.arange(sizes[name]))
             columns.append(count + number)
-            count += len(found)
+            count += len(results)
         begin += sizes[name]
     where = [np.concatenate(each) if each else np.empty(0, dtype=np.int64) for each in (rows, columns)]
     return scipy.sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))

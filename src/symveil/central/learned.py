@@ -287,9 +287,9 @@ class LogMoves:
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """The cell of every start, move and end, and which case it is in."""
         support, counted = self.support, _counted(self.support, batch)
-        codes, late = batch.codes.astype(np.int64), np.zeros(len(batch.codes), dtype=np.int64)
+        codes, latest = batch.codes.astype(np.int64), np.zeros(len(batch.codes), dtype=np.int64)
         if support.split is not None:
-            late = (batch.position >= support.split).astype(np.int64)
+            latest = (batch.position >= support.split).astype(np.int64)
         starts = np.flatnonzero(counted & (batch.position == 0))
         last = batch.position + 1 == batch.lengths[batch.word]
         moves = np.flatnonzero(counted & ~last & (batch.position + 1 < support.longest))
@@ -298,8 +298,8 @@ class LogMoves:
         number = np.searchsorted(listed, codes[moves] * support.symbols + codes[moves + 1])
         cells = [
             codes[starts],
-            support.symbols + late[moves] * len(listed) + number,
-            support.symbols + support.phases * len(listed) + late[ends] * support.symbols + codes[ends],
+            support.symbols + latest[moves] * len(listed) + number,
+            support.symbols + support.phases * len(listed) + latest[ends] * support.symbols + codes[ends],
         ]
         return np.concatenate(cells), batch.word[np.concatenate([starts, moves, ends])]
 
@@ -388,25 +388,25 @@ def learn_log(
         Where noise comes from.
     """
 
-    def answers(asked: Query, table: LogTable, sums: Sequence[int]) -> Floats:
-        return np.array([value / GRID for value in asked.answered(sums, keys, cells=table.names(symbols))])
+    def answers(queries: Query, table: LogTable, sums: Sequence[int]) -> Floats:
+        return np.array([value / GRID for value in queries.answered(sums, keys, cells=table.names(symbols))])
 
     tables: list[LogTable] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)
-    asked = list(log_queries(epsilon, neighbours, quartile=1)[:2])
-    weights = [own.weights(each.bound) for own, each in zip(counted, asked, strict=False)]
+    queries = list(log_queries(epsilon, neighbours, quartile=1)[:2])
+    weights = [own.weights(each.bound) for own, each in zip(counted, queries, strict=False)]
     sums = contributed_each(tables[:2], read(), weights)
-    lengths = answers(asked[0], tables[0], sums[0])
+    lengths = answers(queries[0], tables[0], sums[0])
     there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
-    deviation = math.sqrt(2) * float(asked[0].scale / GRID)
+    deviation = math.sqrt(2) * float(queries[0].scale / GRID)
     shares = length_shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
-    repeats = answers(asked[1], tables[1], sums[1])
+    repeats = answers(queries[1], tables[1], sums[1])
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
-    asked.append(log_queries(epsilon, neighbours, quartile=quartile)[2])
+    queries.append(log_queries(epsilon, neighbours, quartile=quartile)[2])
     parted = replace(support, split=quartile)
     last = LogMoves(parted)
-    moves = answers(asked[2], last, contributed_each([last], read(), [counted[2].weights(quartile)])[0])
-    noise = float(asked[2].scale / GRID)
+    moves = answers(queries[2], last, contributed_each([last], read(), [counted[2].weights(quartile)])[0])
+    noise = float(queries[2].scale / GRID)
     table = NoisyTable(values=moves, deviation=math.sqrt(2) * noise)
     parameters = fitted_log(parted, shares, table, clear=CLEAR * noise)
     law = LearnedLaw(
@@ -415,11 +415,11 @@ def learn_log(
         symbols=tuple(symbols),
         zone_names=("all",),
         rules=rules,
-        quality=log_quality(parted, float(lengths.sum()), asked),
+        quality=log_quality(parted, float(lengths.sum()), queries),
     )
-    once = _at_most_once(law, shares, repeats, max(FEWEST_CASES, float(lengths.sum())), float(asked[1].scale / GRID))
+    once = _at_most_once(law, shares, repeats, max(FEWEST_CASES, float(lengths.sum())), float(queries[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
-    return _obeyed(law, shares, once, bits), tuple(asked)
+    return _obeyed(law, shares, once, bits), tuple(queries)
 
 
 def _at_most_once(law: LearnedLaw, shares: Floats, repeats: Floats, cases: float, noise: float) -> list[int]:
@@ -454,15 +454,15 @@ def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSourc
         drawn, good = (
             np.bincount(each - law.support.shortest, minlength=len(shares)) for each in (lengths, lengths[obeyed])
         )
-        kept = good >= np.maximum(1, LEAST_OBEYED * drawn)
-        if shares[kept].sum() >= 1 - MOST_GIVEN_UP or not learned:
+        obeyed_enough = good >= np.maximum(1, LEAST_OBEYED * drawn)
+        if shares[obeyed_enough].sum() >= 1 - MOST_GIVEN_UP or not learned:
             break
         learned = learned[: len(learned) - max(1, len(learned) // 4)]
-    if not kept.any():
+    if not obeyed_enough.any():
         return ruled  # declared rules that hardly any word obeys: drawing finds one, or refuses
-    rates = np.where(kept, good / np.maximum(drawn, 1), 1.0)
+    rates = np.where(obeyed_enough, good / np.maximum(drawn, 1), 1.0)
     with np.errstate(invalid="ignore"):
-        weights = np.log(np.where(kept, np.maximum(shares, _NO_SHARE), _NO_SHARE)) - np.log(rates)
+        weights = np.log(np.where(obeyed_enough, np.maximum(shares, _NO_SHARE), _NO_SHARE)) - np.log(rates)
         weights -= trellis.log_lengths[law.support.shortest - 1 :]
     known = np.where(np.isfinite(weights), weights, ruled.parameters["lengths"])
     return replace(ruled, parameters=ruled.parameters | {"lengths": known})

@@ -78,9 +78,9 @@ class Query:
     def threshold(self) -> int:
         """From which noisy sum on a cell is shown, in steps of the grid; only with a δ.
 
-        A person makes at most L = `bound` cells that nobody else has, and adds a_1, a_2 … to them, in all at most L·M.
-        P(a + noise ≥ t) = exp((a − t)/scale)/(1 + q) for t ≥ a, q = exp(−1/scale), is convex in a: the sum over the
-        cells is largest where one of them has everything. So one of them is shown with a chance of at most
+        A person makes at most L = `bound` cells that no other person has, and adds a_1, a_2 … to them, in all at most
+        L·M. P(a + noise ≥ t) = exp((a − t)/scale)/(1 + q) for t ≥ a, q = exp(−1/scale), is convex in a: the sum over
+        the cells is largest where one of them has everything. So one of them is shown with a chance of at most
         (exp(L·M/scale) + L − 1)·exp(−t/scale)/(1 + q); t is the least whole number for which that is at most δ, rounded
         upwards. Where another person takes the first one's place, both may have such cells: δ/2 for each.
 

@@ -152,7 +152,7 @@ def product(support: Support, parameters: Parameters, machine: Machine) -> tuple
 
 
 def no_word() -> ModelError:
-    """What is said where no word is left."""
+    """The error where no word is left."""
     return ModelError("constraint", expected="a word of the public lengths that the constraint allows", found="none")
 
 
@@ -277,7 +277,7 @@ class RuledLaw:
         """So many words that obey all rules, one after the other, with their lengths."""
         trellis = self.trellis()
         if self.rules.once:
-            return self._kept(trellis, count, bits) or self._without_repeats().draw(count, bits)
+            return self._accepted(trellis, count, bits) or self._without_repeats().draw(count, bits)
         states, lengths = draw_words(trellis, count, bits)
         return self.symbol[states].astype(np.int32), lengths
 
@@ -287,20 +287,20 @@ class RuledLaw:
         codes = self.symbol[states].astype(np.int32)
         return codes, lengths, self.rules.obeyed(codes, lengths)
 
-    def _kept(self, trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths] | None:
+    def _accepted(self, trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths] | None:
         """Words by rejection; None where hardly any would be kept."""
-        kept: list[tuple[Codes, Lengths]] = []
-        drawn = found = 0
-        while found < count:
-            likely = (found + 1) / (drawn + 2)
-            now = int(min(_MOST_AT_ONCE, max(_FIRST_DRAWS, 1.1 * (count - found) / likely)))
+        accepted_words: list[tuple[Codes, Lengths]] = []
+        drawn = accepted = 0
+        while accepted < count:
+            likely = (accepted + 1) / (drawn + 2)
+            now = int(min(_MOST_AT_ONCE, max(_FIRST_DRAWS, 1.1 * (count - accepted) / likely)))
             codes, lengths, obeyed = self.attempted(trellis, now, bits)
-            kept.append((codes[np.repeat(obeyed, lengths)], lengths[obeyed]))
-            drawn, found = drawn + now, found + int(obeyed.sum())
-            if drawn >= MOST_DRAWS * (found + 1):
+            accepted_words.append((codes[np.repeat(obeyed, lengths)], lengths[obeyed]))
+            drawn, accepted = drawn + now, accepted + int(obeyed.sum())
+            if drawn >= MOST_DRAWS * (accepted + 1):
                 return None
-        lengths = np.concatenate([each[1] for each in kept])[:count]
-        return np.concatenate([each[0] for each in kept])[: lengths.sum()], lengths
+        lengths = np.concatenate([each[1] for each in accepted_words])[:count]
+        return np.concatenate([each[0] for each in accepted_words])[: lengths.sum()], lengths
 
     def _without_repeats(self) -> RuledLaw:
         """The product with sets of visited symbols; refused where there are too many, or no word is left."""

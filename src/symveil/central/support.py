@@ -31,8 +31,8 @@ class Support:
     shortest, longest
         Between which lengths words are.
     split
-        Where moves and ends from the first so many positions and from later ones are told apart: so many. None: they
-        are not.
+        Where moves and ends from the first so many positions and from later ones are in different cells: so many. None:
+        they are in the same.
     """
 
     symbols: int

@@ -263,7 +263,7 @@ class TimeCells:
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """For everything in a batch that counts once: its cell, and which word it is in."""
-        kept = np.flatnonzero(batch.lengths <= self.longest)
+        counted_words = np.flatnonzero(batch.lengths <= self.longest)
         batch, times = self.times(batch)
         question = self.question
         if question.kind == "starts":
@@ -272,22 +272,22 @@ class TimeCells:
                 inside = question.period.inside(day_of(wall))
                 cases, wall = cases[inside], wall[inside]
             cells = self._zone(batch.codes[batch.starts[cases]]) * self.slots + self._start_slot(wall)
-            return cells, kept[cases]
+            return cells, counted_words[cases]
         if question.kind == "cycle-times":
             cases = times.cycled
             first = self._zone(batch.codes[batch.starts[cases]])
             last = self._zone(batch.codes[batch.starts[cases] + batch.lengths[cases] - 1])
             pair = first if self.zones is None else first * self.symbols + last
-            return pair * self.slots + question.grid.bins(times.cycle), kept[cases]
+            return pair * self.slots + question.grid.bins(times.cycle), counted_words[cases]
         if question.kind == "durations":
             cells = self._group(batch, times.waited) * self.slots + question.grid.bins(times.wait)
-            return cells, kept[batch.word[times.waited]]
+            return cells, counted_words[batch.word[times.waited]]
         # longest-waits: the first of the longest waits of each case
         word = batch.word[times.waited]
         order = np.lexsort((times.waited, -times.wait, word))
         first_of = order[np.concatenate([[True], word[order][1:] != word[order][:-1]])] if len(order) else order
         long = (times.wait[first_of] >= int(question.threshold or 0)).astype(np.int64)
-        return batch.codes[times.waited[first_of]].astype(np.int64) * self.slots + long, kept[word[first_of]]
+        return batch.codes[times.waited[first_of]].astype(np.int64) * self.slots + long, counted_words[word[first_of]]
 
     def _zone(self, codes: NDArray[np.integer[Any]]) -> Indices:
         return np.zeros(len(codes), dtype=np.int64) if self.zones is None else self.zones[codes]
@@ -691,7 +691,7 @@ def quantile_widths(bins: int, wanted: Fraction, scale: Fraction, confidence: fl
         How often the interval is to cover.
     """
     p = float(wanted)
-    found = []
+    widths = []
     for k in range(1, bins):
         weights = ((wanted, bins - k), (1 - wanted, k))
 
@@ -713,8 +713,8 @@ def quantile_widths(bins: int, wanted: Fraction, scale: Fraction, confidence: fl
                 spread += times * (2 * (1 - (-step).exp()).log() - up.log() - down.log())
             outside = (1 - arb(dyadic(confidence))) / 2
             width = upper_bound((spread - outside.log()) / (ball(at) * step) * wanted.denominator)
-        found.append(-(-width.numerator // width.denominator))
-    return found
+        widths.append(-(-width.numerator // width.denominator))
+    return widths
 
 
 # --- means ----------------------------------------------------------------------------------------

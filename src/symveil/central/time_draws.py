@@ -170,8 +170,8 @@ def _drawn_starts(law: TimeLaw, count: int, bits: BitSource) -> Indices:
 
 
 def _picked(ends: Floats, count: int, bits: BitSource) -> Indices:
-    found = np.searchsorted(ends / ends[-1], _uniform(count, bits), side="right")
-    return np.asarray(np.minimum(found, len(ends) - 1), dtype=np.int64)
+    number = np.searchsorted(ends / ends[-1], _uniform(count, bits), side="right")
+    return np.asarray(np.minimum(number, len(ends) - 1), dtype=np.int64)
 
 
 def _at_likely_hours(

@@ -205,7 +205,7 @@ def learn_times(
     week_names = [cell_name([name]) for name in settings.period.week_names()]
     weeks = noisy(queries["weeks"], true.weeks(settings.period), week_names, keys)
     even = np.full(7, 1 / 7)
-    found = TimeLaw(
+    times = TimeLaw(
         settings=settings,
         steps=steps,
         rows=rows.of_move,
@@ -218,7 +218,7 @@ def learn_times(
         weekdays=tilted(days[1], even, weekday.deviation),
         weeks=smoothed_law(weeks.values, weeks.deviation),
     )
-    return found, tuple(queries.values())
+    return times, tuple(queries.values())
 
 
 def _deviation(query: Query) -> float:
@@ -274,8 +274,8 @@ def tilted(row: Floats, parent: Floats, deviation: float) -> Floats:
     for _ in range(_NEWTON):  # from above, where the function is positive and convex: each step stays above the root
         grown = size * np.exp(np.minimum(steps, 700.0))
         steps = steps - (grown + deviation * steps - row) / (grown + deviation)
-    found = size * np.exp(np.minimum(steps, 700.0))
-    return np.asarray(found / found.sum())
+    shrunk = size * np.exp(np.minimum(steps, 700.0))
+    return np.asarray(shrunk / shrunk.sum())
 
 
 def smoothed_law(values: Floats, deviation: float, *, circular: bool = False) -> Floats:
@@ -304,8 +304,8 @@ def smoothed_law(values: Floats, deviation: float, *, circular: bool = False) ->
         risk = float(((blurred - values) ** 2).sum()) + 2 * deviation**2 * float(np.trace(kernel)) - size * deviation**2
         if risk < least:
             best, least = blurred, risk
-    found = projected(best)
-    return np.asarray(found / found.sum()) if found.sum() > 0 else uniform
+    nearest = projected(best)
+    return np.asarray(nearest / nearest.sum()) if nearest.sum() > 0 else uniform
 
 
 def _kernel(size: int, width: int | None, circular: bool) -> Floats:

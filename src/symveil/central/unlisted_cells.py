@@ -1,8 +1,8 @@
-"""Private counts over cells that nobody has listed: an alphabet that is not public, for a promise with a δ.
+"""Private counts over cells that are not listed in advance: an alphabet that is not public, for a promise with a δ.
 
 A cell that occurs in one person's records only would tell of them by being a row. So a row is shown only where its
 noisy sum reaches a threshold (`noise.Query.threshold`), and a person counts in at most L different cells. Cells that
-nobody has are never shown, and nothing is drawn for them: the noise of a cell is that of its name.
+no person has are never shown, and nothing is drawn for them: the noise of a cell is that of its name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from symveil.errors import ParameterError
 from symveil.estimation.statistics import Batch, Indices, Statistic, windows
 from symveil.randomness import RecordKey
 
-_KEPT = b"kept\0"
+_SELECTION = b"kept\0"
 """In front of what orders a person's cells; no query has this name."""
 
 Name = Callable[[int], str]
@@ -81,15 +81,15 @@ class PersonCells:
         if not len(many):
             return self
         names = keys.names([
-            _KEPT + cell_name([persons[person]]) + _cell_name(codes, name)
+            _SELECTION + cell_name([persons[person]]) + _cell_name(codes, name)
             for person, codes in zip(self.persons[many].tolist(), self.cells[many].tolist(), strict=True)
         ])  # fmt: skip
         order = many[np.lexsort((names[:, 2], names[:, 1], names[:, 0], self.persons[many]))]
         owners = self.persons[order]
         rank = np.arange(len(order)) - np.searchsorted(owners, owners)
-        kept = own <= bound
-        kept[order[rank < bound]] = True
-        return PersonCells(self.persons[kept], self.cells[kept], self.times[kept])
+        remaining = own <= bound
+        remaining[order[rank < bound]] = True
+        return PersonCells(self.persons[remaining], self.cells[remaining], self.times[remaining])
 
     def sums(self, bound: int, persons: int) -> tuple[NDArray[np.int64], list[int]]:
         """The different cells, and what persons add to each: ⌊M·min(1, L/k)⌋ for each of their k counted things."""
@@ -151,10 +151,10 @@ def selected_counts(
     >>> table, table.symbols
     (PrivateCounts('visits', 2 rows, epsilon 1, delta 1e-06 per person), ('a', 'b'))
     """
-    found = PersonCells.of(statistic, read(), longest=longest)
+    result = PersonCells.of(statistic, read(), longest=longest)
     queries, share = bounded_queries(
         statistic.name,
-        found.counted(len(persons)),
+        result.counted(len(persons)),
         None,
         epsilon=epsilon,
         bound=bound,
@@ -164,10 +164,10 @@ def selected_counts(
     )
     query = queries[-1]
     own_name: Name = str if statistic.kind == "lengths" else name
-    cells, sums = found.limited(query.bound, keys, own_name, persons).sums(query.bound, len(persons))
+    cells, sums = result.limited(query.bound, keys, own_name, persons).sums(query.bound, len(persons))
     answers = query.answered(sums, keys, cells=[_cell_name(row, own_name) for row in cells.tolist()])
     least = query.threshold
-    shown = [place for place, answer in enumerate(answers) if answer >= least]
+    shown = [index for index, answer in enumerate(answers) if answer >= least]
     codes, symbols = cells[shown], tuple[str, ...]()
     if statistic.kind != "lengths":
         codes, symbols = _renamed(codes, name)
@@ -175,7 +175,7 @@ def selected_counts(
     return PrivateCounts.of(
         statistic,
         codes[order],
-        [answers[shown[place]] for place in order.tolist()],
+        [answers[shown[index]] for index in order.tolist()],
         queries,
         names=symbols,
         epsilon=epsilon,
@@ -195,8 +195,8 @@ def _counted(statistic: Statistic, batch: Batch) -> tuple[Indices, tuple[NDArray
     """Everything in a batch that counts: the word it is in, and its codes."""
     if statistic.kind == "lengths":
         return np.arange(len(batch.lengths)), (batch.lengths,)
-    found = windows(statistic, batch)
-    return found.word, found.symbols
+    result = windows(statistic, batch)
+    return result.word, result.symbols
 
 
 def _different(rows: NDArray[np.int64], times: Indices) -> tuple[NDArray[np.int64], Indices]:
@@ -230,9 +230,9 @@ def _cell_name(codes: Iterable[int], name: Name) -> bytes:
 
 def _renamed(codes: NDArray[np.int64], name: Name) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """The cells that are shown with codes of their own, by the order of names: other symbols do not show in them."""
-    occurring, places = np.unique(codes, return_inverse=True)
+    occurring, positions = np.unique(codes, return_inverse=True)
     names = [name(code) for code in occurring.tolist()]
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
-    return rank[places.reshape(codes.shape)], tuple(names[place] for place in order)
+    return rank[positions.reshape(codes.shape)], tuple(names[index] for index in order)

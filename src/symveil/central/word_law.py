@@ -128,15 +128,15 @@ class Trellis:
             for own in self.moves
         ]
         after = np.zeros((support.symbols, 2 * support.zones))
-        found: list[Floats] = []
+        results: list[Floats] = []
         for position in range(support.longest - 1, -1, -1):
             if position < support.longest - 1:
                 factor = np.exp(self.scale[position] - self.scale[position + 1])
                 after = out[support.phase(position)] @ after * factor
             here = self.ending(position)
             after = after + np.concatenate([here, here * support.shared(position)], axis=1)
-            found.append(after)
-        return found[::-1]
+            results.append(after)
+        return results[::-1]
 
     def expected(self) -> Expected:
         """What the law expects of one word."""
@@ -169,7 +169,7 @@ class Trellis:
     def _moves(self, backward: list[Floats]) -> tuple[Floats, Floats]:
         """How often each move is expected, by phase, and the same as the table of moves counts it."""
         support, zones = self.support, self.support.zones
-        found = np.zeros((2, support.phases, len(support.source)))
+        results = np.zeros((2, support.phases, len(support.source)))
         positions = range(support.longest - 1)
         if zones == 1 and support.symbols**2 <= _DENSE * len(support.source):
             # all pairs of symbols at once, over all positions of a phase: one product of two matrices
@@ -181,14 +181,14 @@ class Trellis:
                     after = np.stack([backward[position + 1] for position in own])
                     for column in range(2):
                         pairs = before.T @ after[:, :, column]
-                        found[column, phase] = self.moves[phase] * pairs[support.source, support.target]
-            return found[0], found[1]
+                        results[column, phase] = self.moves[phase] * pairs[support.source, support.target]
+            return results[0], results[1]
         for position in positions:
             phase, before = support.phase(position), self.forward[position][support.source]
             after, onward = backward[position + 1], self.onward(position)
-            found[0, phase] += onward * (before * after[support.target, :zones]).sum(axis=1)
-            found[1, phase] += onward * (before * after[support.target, zones:]).sum(axis=1)
-        return found[0], found[1]
+            results[0, phase] += onward * (before * after[support.target, :zones]).sum(axis=1)
+            results[1, phase] += onward * (before * after[support.target, zones:]).sum(axis=1)
+        return results[0], results[1]
 
 
 def no_parameters(support: Support) -> Parameters:

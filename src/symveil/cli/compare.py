@@ -81,17 +81,17 @@ def compare_command(
         given = {"places": places, "zones": zones, "top": top, "columns": ColumnOptions(**columns)}
         _compare_table(true, private, out, as_json, given)
         return
-    found = compare(
+    comparison = compare(
         true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), time=time,
         timezone=timezone, **columns,
     )  # fmt: skip
     if out is not None:
-        write_text(out, comparison_page(found), owner_only=True)
+        write_text(out, comparison_page(comparison), owner_only=True)
     if as_json:
-        print_json(found.document())
+        print_json(comparison.document())
     else:
-        _print(found)
-    notes = [f"{name} is left out: {why}" for name, why in found.left_out.items()]
+        _print(comparison)
+    notes = [f"{name} is left out: {why}" for name, why in comparison.left_out.items()]
     print_notes(notes, warnings=[HOLDER_ONLY])
 
 
@@ -100,38 +100,38 @@ def _compare_table(true: Path, private: Path, out: Path | None, as_json: bool, g
     from symveil.tasks.compare import HOLDER_ONLY
     from symveil.tasks.compare_tables import TABLE_METRICS, compare_table, table_page
 
-    found = compare_table(true, private, **given)
+    comparison = compare_table(true, private, **given)
     if out is not None:
-        write_text(out, table_page(found), owner_only=True)
+        write_text(out, table_page(comparison), owner_only=True)
     if as_json:
-        print_json(found.document())
+        print_json(comparison.document())
     else:
         rows = [
             (name, f"{value:.4g}", TABLE_METRICS[name].best, TABLE_METRICS[name].meaning)
-            for name, value in found.metrics.items()
+            for name, value in comparison.metrics.items()
         ]
-        title = f"For the holder only: {found.sequences:,} true sequences, {found.what}"
+        title = f"For the holder only: {comparison.sequences:,} true sequences, {comparison.what}"
         print_table(title, ("metric", "value", "best", "of"), rows)
-    print_notes([*found.counts.notes], warnings=[HOLDER_ONLY])
+    print_notes([*comparison.counts.notes], warnings=[HOLDER_ONLY])
 
 
 def _sizes(text: str) -> tuple[int, int]:
-    found = _SIZES.fullmatch(text)
-    if found is None:
+    comparison = _SIZES.fullmatch(text)
+    if comparison is None:
         raise ParameterError("patterns", expected="a number of symbols, or two such as 2..5", found=repr(text))
-    return int(found[1]), int(found[2] or found[1])
+    return int(comparison[1]), int(comparison[2] or comparison[1])
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     from symveil.tasks.compare_report import METRICS
 
     print_table(
-        f"For the holder only: {len(found.true.words):,} true sequences, {len(found.private.words):,} "
-        + ("private ones" if found.private.what is None else found.private.what),
+        f"For the holder only: {len(comparison.true.words):,} true sequences, {len(comparison.private.words):,} "
+        + ("private ones" if comparison.private.what is None else comparison.private.what),
         ("metric", "value", "best", "of"),
         [
-            (name, f"{found.metrics[name]:.4g}", each.best, each.meaning)
+            (name, f"{comparison.metrics[name]:.4g}", each.best, each.meaning)
             for name, each in METRICS.items()
-            if name in found.metrics
+            if name in comparison.metrics
         ],
     )

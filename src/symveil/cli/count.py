@@ -137,7 +137,7 @@ def count_command(
     For example: symveil count log.csv --statistic starts --by hour --time time:timestamp --timezone Europe/Paris
     --alphabet @activities.txt --epsilon 1 --out hours.csv
     """
-    from symveil.storage.atomic import check_place, write_text
+    from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.count import SUFFIXES, count_file
     from symveil.tasks.doubts import large_loss
 
@@ -147,7 +147,7 @@ def count_command(
     require_not_read(source, model, out=out, plot=plot)
     level = read_confidence(confidence)
     if plot is not None:
-        check_place(plot)  # before anybody is charged
+        check_writable(plot)  # before anybody is charged
     given: dict[str, Any] = {"alphabet": alphabet, "model": model}  # with delta there is neither
     if delta is None:
         given = public_support(alphabet, model, model_option="--model")
@@ -177,7 +177,7 @@ def count_command(
         print_json(release.document())
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
-        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, said=promise)
+        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
         _print_quantiles(table)
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])

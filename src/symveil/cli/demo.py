@@ -39,7 +39,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     """Privatise a week of trips in a made-up town, with a report.
 
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
-    intervals, what nobody can learn, and what the published mechanisms would have made of the same trips.
+    intervals, what an analyst cannot learn, and what the published mechanisms would have made of the same trips.
     """
     from symveil.mechanisms.attacker import percent
     from symveil.numbers.rationals import shown_at_least, spelled

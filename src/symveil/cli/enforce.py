@@ -114,7 +114,7 @@ def enforce_by_function(
     model: Path,
     k: str,
     policy: str,
-    asked: FunctionOptions,
+    requested: FunctionOptions,
     *,
     secret: tuple[str, ...],
     unobservable: tuple[str, ...],
@@ -134,7 +134,7 @@ def enforce_by_function(
         raise InputError("log: expected a policy that replaces observations, found supervisor, which prevents them")
     notes: list[str] = []
     system = load_system(model, secret=secret, unobservable=unobservable, notes=notes)
-    if policy == "supervisor" and not asked.controllable and system.controllable:
+    if policy == "supervisor" and not requested.controllable and system.controllable:
         unseen = len(set(system.controllable) - set(system.observable))
         if unseen:
             many = (
@@ -144,49 +144,49 @@ def enforce_by_function(
             )
             notes.append(f"{many} never disabled, because the observer does not see them")
     with progress_bar("estimates explored") as progress:
-        found = synthesize_opacity(
+        result = synthesize_opacity(
             system,
             k,
             policy=policy,
-            notion=asked.notion,
-            against=asked.against,
-            insertable=asked.insertable or None,
-            erasable=asked.erasable or None,
-            controllable=asked.controllable or None,
-            insert_cost=read_event_costs(asked.insert_cost, name="insert-cost"),
-            erase_cost=read_event_costs(asked.erase_cost, name="erase-cost"),
+            notion=requested.notion,
+            against=requested.against,
+            insertable=requested.insertable or None,
+            erasable=requested.erasable or None,
+            controllable=requested.controllable or None,
+            insert_cost=read_event_costs(requested.insert_cost, name="insert-cost"),
+            erase_cost=read_event_costs(requested.erase_cost, name="erase-cost"),
             progress=progress,
         )
         report = report_synthesis(
-            found, log=log, out=out, columns=columns, form=form, function=asked.function, draw=draw
+            result, log=log, out=out, columns=columns, form=form, function=requested.function, draw=draw
         )
     if as_json:
         print_json(report.document())
     else:
-        _print(found)
+        _print(result)
     print_notes([*notes, *report.notes])
-    return 0 if found.possible else 1
+    return 0 if result.possible else 1
 
 
-def _print(found: Synthesis) -> None:
-    facts = [("policy", found.policy), (found.question.property_name, _answer(found))]
-    if found.refutation is not None:
-        listed = [" ".join(each) or "nothing at all" for each in found.refutation[:_MOST_REFUTING]]
-        more = len(found.refutation) - len(listed)
+def _print(synthesis: Synthesis) -> None:
+    facts = [("policy", synthesis.policy), (synthesis.question.property_name, _answer(synthesis))]
+    if synthesis.refutation is not None:
+        listed = [" ".join(each) or "nothing at all" for each in synthesis.refutation[:_MOST_REFUTING]]
+        more = len(synthesis.refutation) - len(listed)
         shown = ", ".join(listed) + (f" and {more} more" if more else "")
-        if found.policy == "supervisor":
+        if synthesis.policy == "supervisor":
             facts.append(("why", f"no disabling of such events prevents {shown}, which gives a secret away"))
-        elif len(found.refutation) == 1:
+        elif len(synthesis.refutation) == 1:
             facts.append(("why", f"whatever is shown for {shown}, a secret is given away"))
         else:
             facts.append(("why", f"every function gives a secret away for one of: {shown}"))
-    for machine in (found.function, found.supervisor):
+    for machine in (synthesis.function, synthesis.supervisor):
         if machine is not None:
             facts.append(("found", repr(machine).partition("(")[2].removesuffix(")")))
-    if found.cost is not None:
-        total = "no bound" if found.cost.total is None else f"at most {found.cost.total}"
-        facts.append(("cost", f"in total {total}; at most {found.cost.per_event} per event in the long run"))
-    for name, violation in (("before", found.violation_before), ("after", found.violation_after)):
+    if synthesis.cost is not None:
+        total = "no bound" if synthesis.cost.total is None else f"at most {synthesis.cost.total}"
+        facts.append(("cost", f"in total {total}; at most {synthesis.cost.per_event} per event in the long run"))
+    for name, violation in (("before", synthesis.violation_before), ("after", synthesis.violation_after)):
         if violation is not None:
             facts.append(
                 (f"violation {name}", str(violation.exact) if violation.is_exact else f"{float(violation):.9g}")
@@ -194,16 +194,18 @@ def _print(found: Synthesis) -> None:
     print_facts("Enforcement", facts)
 
 
-def _answer(found: Synthesis) -> str:
-    if found.already_opaque:
+def _answer(synthesis: Synthesis) -> str:
+    if synthesis.already_opaque:
         return "already opaque: nothing has to be changed"
-    if found.possible is False and found.policy == "supervisor":
+    if synthesis.possible is False and synthesis.policy == "supervisor":
         return "cannot be enforced by disabling controllable events that are observed"
-    if found.possible is False:
+    if synthesis.possible is False:
         return "cannot be enforced"
-    if found.supervisor is not None or (found.informed_verdict is not None and found.informed_verdict.holds):
+    if synthesis.supervisor is not None or (
+        synthesis.informed_verdict is not None and synthesis.informed_verdict.holds
+    ):
         return "holds, also if the observer knows"
-    if found.possible is None:
+    if synthesis.possible is None:
         return "not found for an observer who knows; there is one only against others"
     return "holds for an observer who does not know the function"
 
@@ -312,10 +314,10 @@ def enforce_command(
     elif spreadsheet_safe or run.has_times:
         option = "spreadsheet-safe" if spreadsheet_safe else "start" if start else "time-step"
         raise InputError(f"{option}: expected --log and --out with it, found neither")
-    asked = FunctionOptions.taken_from(others)
+    requested = FunctionOptions.taken_from(others)
     options = ColumnOptions(**others)
-    require_suffix("function", asked.function, (".json",))
-    require_different(draw=draw, out=out, function=asked.function)
+    require_suffix("function", requested.function, (".json",))
+    require_different(draw=draw, out=out, function=requested.function)
     if policy in FUNCTIONS:
         near = None if adjacency == "1" else adjacency
         for name, value in (("epsilon", epsilon), ("omega", omega), ("length", length), ("adjacency", near)):
@@ -325,7 +327,7 @@ def enforce_command(
             model,
             k,
             policy,
-            asked,
+            requested,
             secret=secret,
             unobservable=unobservable,
             log=log,
@@ -335,7 +337,7 @@ def enforce_command(
             draw=draw,
             as_json=as_json,
         )
-    asked.require_none(policy)
+    requested.require_none(policy)
     notes: list[str] = []
     system = load_system(model, secret=secret, unobservable=unobservable, notes=notes)
     with progress_bar("enforcing") as progress:

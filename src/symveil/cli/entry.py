@@ -1,6 +1,6 @@
 """Where the `symveil` script begins: so early that Ctrl-C is handled even while the rest is imported.
 
-What Python itself would print: warnings, and errors that nobody can catch. Here they are lines without a value.
+What Python itself would print: warnings, and errors that no code can catch. Here they are lines without a value.
 
 A warning of a library may quote data, and the text of an exception may be a secret; Python prints both to standard
 error, the latter with a traceback, where an exception ends a thread or is raised in a destructor.
@@ -94,6 +94,6 @@ def _tell(text: str) -> None:
 
 
 def _module(filename: str) -> str:
-    """The module of a file: where it lies on this machine is nobody's business."""
+    """The module of a file, without its path on this machine."""
     named = [name for name, module in list(sys.modules.items()) if getattr(module, "__file__", None) == filename]
     return named[0] if named else "?"

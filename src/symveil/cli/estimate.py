@@ -96,7 +96,7 @@ def estimate_command(
             raise ParameterError("spreadsheet-safe", expected="--out with it, a .csv file", found="no --out")
         check_table_name(out, spreadsheet_safe=True)
     level = read_confidence(confidence)
-    found = estimate(
+    result = estimate(
         private,
         statistic,
         manifest=manifest,
@@ -106,10 +106,10 @@ def estimate_command(
         confidence=level,
         assume=assume,
     )
-    write_estimate(found, out=out, plot=plot, places=places, spreadsheet_safe=spreadsheet_safe)
-    print_notes([], warnings=found.warnings)  # before the table: it is not to be read without them
+    write_estimate(result, out=out, plot=plot, places=places, spreadsheet_safe=spreadsheet_safe)
+    print_notes([], warnings=result.warnings)  # before the table: it is not to be read without them
     if as_json:
-        print_json(found.document(top))
+        print_json(result.document(top))
         return
-    print_named_table(found, NUMBERS, top=_SHOWN if top is None else top, said=found.method + found.caveat)
-    print_notes(note for note in found.assumptions if note not in found.warnings)
+    print_named_table(result, NUMBERS, top=_SHOWN if top is None else top, text=result.method + result.caveat)
+    print_notes(note for note in result.assumptions if note not in result.warnings)

@@ -65,11 +65,11 @@ def explain_settings(
     typed = mechanism.epsilon or ""
     epsilons, several = read_epsilons(typed), ".." in typed
     language, choice = source.without_word(replace(mechanism, epsilon=epsilons[0]), length, notes)
-    found: list[PublicAverages] = []
+    averages: list[PublicAverages] = []
     with progress_bar("averaging") as progress:
         for number, epsilon in enumerate(epsilons, start=1):
             chosen = choose_mechanism(replace(choice, epsilon=epsilon), language)  # type: ignore[arg-type]
-            found.append(average_over_model(chosen, count=count))
+            averages.append(average_over_model(chosen, count=count))
             progress(number, len(epsilons))
     compared = _compared(language, choice, epsilons) if compare else ()
     if curves is not None:
@@ -79,28 +79,30 @@ def explain_settings(
             save_curves(error_curves(language, adjacency=choice.adjacency, progress=progress), curves)
         notes.append(f"wrote {curves}")
     if as_json:
-        document: dict[str, object] = {"settings": [each.document() for each in found]}
-        document = document if several else found[0].document()
+        document: dict[str, object] = {"settings": [each.document() for each in averages]}
+        document = document if several else averages[0].document()
         print_json(document | ({"compared": [each.document() for each in compared]} if compare else {}))
     elif several:
-        _print_all(found)
+        _print_all(averages)
     else:
-        _print_one(found[0])
+        _print_one(averages[0])
     if compared and not as_json:
         _print_compared(compared, epsilons)
-    if any(each.bound is None for each in found):
+    if any(each.bound is None for each in averages):
         notes.append(NO_BOUND)
     if several:
-        notes += _once(note for each in found for note in given_up_notes(each.mechanism))
+        notes += _once(note for each in averages for note in given_up_notes(each.mechanism))
     notes += _once(
         note
-        for each in found
+        for each in averages
         for note in no_better_than_classic(each.mechanism.guarantee.how, each.mechanism.calibration)
     )
     print_notes(
         notes,
         warnings=_once(
-            told for each in found for told in [*doubts(each.mechanism, each.protection), *hides_little(each.attacker)]
+            sentence
+            for each in averages
+            for sentence in [*doubts(each.mechanism, each.protection), *hides_little(each.attacker)]
         ),
     )
 
@@ -170,9 +172,9 @@ def _print_compared(compared: tuple[ErrorCurve, ...], epsilons: list[str]) -> No
     print_table("Expected error of each mechanism, over typical words of the public model", columns, rows)
 
 
-def _once(told: Iterable[str]) -> list[str]:
+def _once(sentences: Iterable[str]) -> list[str]:
     """Each sentence once, in their order."""
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(sentences))
 
 
 def read_epsilons(text: str) -> list[str]:
@@ -224,7 +226,7 @@ def _print_one(averages: PublicAverages) -> None:
     print_facts("On average over the public model", facts)
 
 
-def _print_all(found: list[PublicAverages]) -> None:
+def _print_all(averages: list[PublicAverages]) -> None:
     from symveil.mechanisms.attacker import percent
     from symveil.numbers.rationals import shown_at_most, spelled
 
@@ -237,7 +239,7 @@ def _print_all(found: list[PublicAverages]) -> None:
             "" if each.bound is None else shown_at_most(each.bound.value, 4),
             "" if each.attacker is None else percent(each.attacker.symbol.after),
         )
-        for each in found
+        for each in averages
     ]
     title = "On average over the public model"
     columns = ("epsilon", "mechanism", "guarantee", "expected error", "least possible", "attacker names")
@@ -390,10 +392,10 @@ def _promise(explanation: Explanation) -> list[tuple[str, str]]:
 
     mechanism = explanation.mechanism
     guarantee, language = mechanism.guarantee, mechanism.language
-    loss, asked = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
+    loss, requested = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
-        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {asked} asked for"),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {requested} asked for"),
         ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
     ]
     facts.append(("protects", protects(mechanism)))

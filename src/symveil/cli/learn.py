@@ -157,8 +157,8 @@ def _learn_privately(
             "smooth", expected="no --smooth with --epsilon: noise decides what is believed", found=smooth
         )
     read_epsilon(epsilon)
-    found = _LENGTHS.fullmatch(str(private.pop("lengths") or ""))
-    if found is None:
+    match = _LENGTHS.fullmatch(str(private.pop("lengths") or ""))
+    if match is None:
         raise ParameterError(
             "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
         )
@@ -168,7 +168,7 @@ def _learn_privately(
         source,
         out,
         epsilon=epsilon,
-        lengths=(int(found[1]), int(found[2] or found[1])),
+        lengths=(int(match[1]), int(match[2] or match[1])),
         **given,
         neighbours=read_neighbours(private.pop("neighbours")),
         columns=ColumnOptions(person=private.pop("person"), time=private.pop("time"), **reading),

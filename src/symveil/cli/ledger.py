@@ -138,8 +138,8 @@ def grant_command(
     from symveil.tasks.budgets import grant_budget
 
     if everyone == bool(persons or persons_file):
-        found = "both" if everyone else "neither"
-        raise ParameterError("person", expected="--person or --persons, or --everyone", found=found)
+        actual = "both" if everyone else "neither"
+        raise ParameterError("person", expected="--person or --persons, or --everyone", found=actual)
     unit = _unit(adjacency, metric, public_start)
     if unit is not None and compares == "persons":
         raise ParameterError(

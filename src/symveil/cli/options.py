@@ -225,10 +225,10 @@ def public_support(alphabet: str | None, model: Path | None, *, model_option: st
     from symveil.formats.symbols import read_alphabet
 
     if (alphabet is None) == (model is None):
-        found = "none" if model is None else "both"
+        actual = "none" if model is None else "both"
         raise InputError(
-            f"alphabet: expected --alphabet or {model_option}, found {found}; it is public, and taken from the data it "
-            "would leak symbols"
+            f"alphabet: expected --alphabet or {model_option}, found {actual}; it is public, and taken from the data "
+            "it would leak symbols"
         )
     return {"model": model} if alphabet is None else {"alphabet": read_alphabet(alphabet)}
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
 
 
-def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, said: str) -> None:
-    """The first rows of a table with names; `said` tells what kind of numbers they are.
+def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, text: str) -> None:
+    """The first rows of a table with names; `text` tells what kind of numbers they are.
 
     Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title says
     which intervals hold for rows that were picked so.
@@ -38,7 +38,7 @@ def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, sa
         covers = f"low all to high all covers all {len(table)} rows at once ({level}), also the largest"
     else:
         covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
-    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {said}\n{covers}", heads, rows)
+    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {text}\n{covers}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
@@ -55,7 +55,7 @@ def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
     text = _CONTROLS.sub(
-        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
+        lambda match: f"\\u{ord(match[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
     )
     # a question mark in the place of what a code page does not have would be another document
     click.echo(text if encodable(text, sys.stdout) else json.dumps(document, allow_nan=False))
@@ -67,7 +67,9 @@ def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output, as wide as its content where nobody is looking; without columns, just its rows."""
+    """A table on standard output, as wide as its content where output is not a terminal; without columns, just its
+    rows.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -118,7 +120,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\\x1b[2Jb\\u202e"))
     a\\x1b[2Jb\\u202e
     """
-    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def print_line(text: str) -> None:
@@ -167,12 +169,12 @@ def require_different(**paths: Path | None) -> None:
 
 def require_not_read(*read: Path | None, **written: Path | None) -> None:
     """Refuse to write over what is read: a private file that was paid for cannot be drawn again."""
-    kept = [path.resolve() for path in read if path is not None]
+    resolved = [path.resolve() for path in read if path is not None]
     for option, path in written.items():
         if path is None:
             continue
-        same = any(path.resolve() == each or (each.is_dir() and each in path.resolve().parents) for each in kept)
-        linked = path.exists() and any(each.exists() and path.samefile(each) for each in kept)
+        same = any(path.resolve() == each or (each.is_dir() and each in path.resolve().parents) for each in resolved)
+        linked = path.exists() and any(each.exists() and path.samefile(each) for each in resolved)
         if same or linked:
             raise ParameterError(option, expected="another file than those that are read", found=repr(path.name))
 
@@ -260,7 +262,7 @@ def _write_example(example: str | None, formatter: click.HelpFormatter) -> None:
 
 
 def command(name: str, *, example: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command; nobody should have to guess how it is used."""
+    """Make a function a command whose help shows its usage and an example."""
     return click.command(name, cls=Command, epilog=f"Example: {example}", context_settings=_HELP)
 
 

@@ -149,7 +149,7 @@ def privatize_command(
     drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
     manifest beside the private file says what is promised; symveil check rechecks it.
     """
-    from symveil.storage.atomic import check_place, write_text
+    from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.doubts import hides_little, thin_protection
     from symveil.tasks.privatize_file import privatize_file
     from symveil.tasks.release_report import attacker_in, protection_in
@@ -164,7 +164,7 @@ def privatize_command(
     require_suffix("report", report, (".html",))
     require_not_read(source_file, out, given.get("model"), report=report)
     if report is not None and not dry_run:
-        check_place(report)  # before anybody is charged
+        check_writable(report)  # before anybody is charged
     choice = mechanism.choice(public_start=source.public_start, for_file=True)
     if dry_run:
         from symveil.tasks.plan_budget import plan_budget

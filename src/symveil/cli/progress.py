@@ -1,6 +1,6 @@
-"""One line of progress for a whole command: a bar on a terminal, a line a minute where nobody is looking.
+"""One line of progress for a whole command: a bar on a terminal, a line a minute elsewhere.
 
-An interrupt that nobody may swallow: Ctrl-C, a request to end (SIGTERM), or a terminal that was closed (SIGHUP).
+An interrupt that no code may swallow: Ctrl-C, a request to end (SIGTERM), or a terminal that was closed (SIGHUP).
 
 Python raises `KeyboardInterrupt` wherever the program happens to be. Inside a callback whose exceptions cannot be
 passed on (a weak reference that dies, `__del__`) it is printed and forgotten; inside the import of some compiled
@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from symveil.numbers.progress import Phases, Progress, heard_by
+from symveil.numbers.progress import Phases, Progress, reporting_to
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 # long enough for the callback that swallowed it to be over; a second swallowing is sent again in the same way
 AGAIN_AFTER = 0.01
 
-_asked = threading.Event()  # there was an interrupt
+_interrupted = threading.Event()  # there was an interrupt
 _seen_to = threading.Event()  # and the work has stopped for it
 _again = threading.Event()  # the next one is not the user's: it was sent again
-_asked_by: list[int] = []  # the signals, in their order
+_signals: list[int] = []  # the signals, in their order
 _DEFAULTS = {
     number: otherwise
     for name, otherwise in (
@@ -75,7 +75,7 @@ def interrupted_status() -> int:
     >>> interrupted_status()
     130
     """
-    return 128 + (_asked_by[0] if _asked_by else signal.SIGINT)
+    return 128 + (_signals[0] if _signals else signal.SIGINT)
 
 
 def stop_if_interrupted() -> None:
@@ -83,7 +83,7 @@ def stop_if_interrupted() -> None:
 
     >>> stop_if_interrupted()
     """
-    if _asked.is_set() and not _seen_to.is_set():
+    if _interrupted.is_set() and not _seen_to.is_set():
         _seen_to.set()  # once: what cleans up may report too
         raise KeyboardInterrupt
 
@@ -96,7 +96,7 @@ def let_go() -> None:
     for number in _DEFAULTS:
         if signal.getsignal(number) is _remember:
             signal.signal(number, signal.SIG_IGN)
-    if _asked.is_set():
+    if _interrupted.is_set():
         import ctypes  # only here: it is not light
 
         # CPython remembers an interrupt that passed through code run from C, handled or not, and `python -m` would then
@@ -110,8 +110,8 @@ def _remember(number: int, _frame: FrameType | None) -> None:
         if _seen_to.is_set():  # in the meantime: what cleans up is not to be disturbed
             return
     else:
-        _asked_by.append(number)
-    _asked.set()
+        _signals.append(number)
+    _interrupted.set()
     raise KeyboardInterrupt
 
 
@@ -220,7 +220,7 @@ _lines: list[_Line] = []
 def progress_bar(label: str, *, passes: tuple[str, ...] = ()) -> Iterator[Progress]:
     """One line for all progress of a command, on standard error; yields what tells it.
 
-    On a terminal it is drawn from the first report on, and erased at the end. Where nobody is looking there is a line a
+    On a terminal it is drawn from the first report on, and erased at the end. Elsewhere there is a line a
     minute. A bar inside another is the same line under another name, so that the time is that of the whole command.
     Searches behind a mechanism (certificates) tell it too, also those of threads that draw.
 
@@ -244,7 +244,7 @@ def progress_bar(label: str, *, passes: tuple[str, ...] = ()) -> Iterator[Progre
     try:
         if label:
             line.label(label, passes)
-        with heard_by(line.hear):
+        with reporting_to(line.hear):
             yield line.tell
     finally:
         _lines.remove(line)

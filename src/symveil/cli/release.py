@@ -49,8 +49,8 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
     else:
         for private in result.released:
             click.echo(join_word(private, source.separator))
-        loss, asked = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
-        notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {asked} asked for")
+        loss, requested = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
+        notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {requested} asked for")
         notes.append(f"two words that differ in: {promise_in_words(built)}")
         notes.append(f"protects {protects(built)}")
         if result.passes_unprotected:

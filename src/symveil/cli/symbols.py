@@ -160,17 +160,17 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     from symveil.storage.atomic import write_text
     from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of
 
-    found = alphabet_of(source, **reading)  # type: ignore[arg-type]  # named as they are
-    broken = any("\n" in symbol or "\r" in symbol for symbol in found.symbols)
+    result = alphabet_of(source, **reading)  # type: ignore[arg-type]  # named as they are
+    broken = any("\n" in symbol or "\r" in symbol for symbol in result.symbols)
     if broken and not as_json:
         raise InputError("IN: expected symbols without line breaks, one a line, found one with some; use --json")
     if out is not None:
-        write_text(out, "".join(f"{symbol}\n" for symbol in found.symbols))
+        write_text(out, "".join(f"{symbol}\n" for symbol in result.symbols))
     if as_json:
-        print_json(found.document() | ({} if out is None else {"out": str(out)}))
+        print_json(result.document() | ({} if out is None else {"out": str(out)}))
     elif out is not None:
-        print_facts("Alphabet", [("symbols", str(len(found.symbols))), ("file", str(out))])
+        print_facts("Alphabet", [("symbols", str(len(result.symbols))), ("file", str(out))])
     else:
-        for symbol in found.symbols:
+        for symbol in result.symbols:
             print(visible(symbol) if sys.stdout.isatty() else symbol)
     print_notes([], warnings=[ONLY_PUBLIC])

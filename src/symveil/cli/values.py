@@ -165,9 +165,9 @@ def advice_for(message: str, options: Container[str]) -> str:
     >>> advice_for("file: expected fewer, found more; raise --longest", {"--longest"})
     'file: expected fewer, found more; raise --longest'
     """
-    said, *advice = message.split("; ")
-    kept = [[way for way in clause.split(", or ") if _applies(way, options)] for clause in advice]
-    return "; ".join([said, *(", or ".join(ways) for ways in kept if ways)])
+    problem, *advice = message.split("; ")
+    applicable = [[way for way in clause.split(", or ") if _applies(way, options)] for clause in advice]
+    return "; ".join([problem, *(", or ".join(ways) for ways in applicable if ways)])
 
 
 def _applies(text: str, options: Container[str]) -> bool:

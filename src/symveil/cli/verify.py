@@ -101,7 +101,7 @@ def verify_command(
     CHAIN is JSON (kind labelled-chain), .tra with .lab beside it, .drn or .umb. For each pair, delta lies in the
     bracket lv, and below the distances ld = lgd and bd. With --epsilon, upper bounds are proved at a rational just
     below e^epsilon and lower bounds just above. A channel is a table with the columns input, output and probability.
-    Its answers are exact; without --epsilon the smallest one is told, for --delta or without any.
+    Its answers are exact; without --epsilon the smallest one is shown, for --delta or without any.
     """
     from symveil.formats.models.model_files import load_labelled_chain
     from symveil.formats.models.transition_tables import is_channel_table
@@ -205,8 +205,8 @@ def _require_question(
         if epsilon is not None or alpha is not None or curve is not None:
             raise InputError("smallest-epsilon: expected it without --epsilon, --alpha and --curve, found one of them")
     elif (epsilon is None) == (alpha is None):
-        found = "neither" if epsilon is None else "both"
-        raise InputError(f"epsilon: expected --epsilon or --alpha, found {found}")
+        actual = "neither" if epsilon is None else "both"
+        raise InputError(f"epsilon: expected --epsilon or --alpha, found {actual}")
 
 
 def _read_channel(file: Path, related: str | None, apart: str | None, notes: list[str]) -> Channel:
@@ -272,7 +272,7 @@ def _search(
 
 def _print(verdict: PrivacyVerdict) -> None:
     from symveil.numbers.rationals import spelled
-    from symveil.verification.privacy_verdict import said, shown, shown_bound, shown_loss
+    from symveil.verification.privacy_verdict import answer_in_words, shown, shown_bound, shown_loss
 
     name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
     rows = [
@@ -288,7 +288,7 @@ def _print(verdict: PrivacyVerdict) -> None:
         print_line(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
         click.echo(f"epsilon without any delta: {shown_loss(verdict)}")
     if verdict.asked is not None:
-        click.echo(f"at most {spelled(verdict.asked)}: {said(verdict.holds)}")
+        click.echo(f"at most {spelled(verdict.asked)}: {answer_in_words(verdict.holds)}")
 
 
 @command("check", example="symveil check private.csv.manifest.json --model examples/roads.json")

@@ -51,30 +51,30 @@ def diameters(words: CodedWords, points: Points) -> Points:
     [5.0, 0.0]
     """
     lengths, starts = words.lengths, words.starts
-    found = np.zeros(len(words))
+    results = np.zeros(len(words))
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         if 2 <= length <= _MOST_POINTS:
-            places = points[words.codes[starts[rows][:, None] + np.arange(length)]]
+            visited = points[words.codes[starts[rows][:, None] + np.arange(length)]]
             for gap in range(1, length):
-                away = places[:, gap:] - places[:, :-gap]
-                found[rows] = np.maximum(found[rows], np.hypot(away[..., 0], away[..., 1]).max(axis=1))
+                away = visited[:, gap:] - visited[:, :-gap]
+                results[rows] = np.maximum(results[rows], np.hypot(away[..., 0], away[..., 1]).max(axis=1))
         elif length > _MOST_POINTS:
             for row in rows.tolist():
-                found[row] = _diameter(points[np.unique(words.codes[starts[row] : starts[row] + length])])
-    return found[lengths > 0]
+                results[row] = _diameter(points[np.unique(words.codes[starts[row] : starts[row] + length])])
+    return results[lengths > 0]
 
 
-def _diameter(places: Points) -> float:
+def _diameter(points: Points) -> float:
     """Of many places: that of the corners of their hull."""
-    if len(places) > _MOST_POINTS:
+    if len(points) > _MOST_POINTS:
         try:
-            places = places[ConvexHull(places).vertices]
+            points = points[ConvexHull(points).vertices]
         except QhullError:  # all in one line, whose ends are the extremes of both coordinates
-            places = places[
-                [index for axis in (0, 1) for index in (places[:, axis].argmin(), places[:, axis].argmax())]
+            points = points[
+                [index for axis in (0, 1) for index in (points[:, axis].argmin(), points[:, axis].argmax())]
             ]
-    return max(float(np.hypot(*(places - place).T).max()) for place in places)
+    return max(float(np.hypot(*(points - point).T).max()) for point in points)
 
 
 def diameter_counts(true: CodedWords, private: CodedWords, points: Points) -> tuple[Points, Integers, Integers] | None:

@@ -106,11 +106,11 @@ def time_metrics(true: TimedWords, private: TimedWords, period: Period | None) -
     period
         The dates whose weeks are compared; None: from the first start of both files to the last.
     """
-    found: dict[str, float | None] = dict.fromkeys(TIME_METRICS)
+    metrics: dict[str, float | None] = dict.fromkeys(TIME_METRICS)
     one, other = true.cycles(), private.cycles()
     if len(one) and len(other) and one.sum():
         at = (np.arange(QUANTILES) + 0.5) / QUANTILES
-        found["cycle_w1"] = float(np.abs(np.quantile(one, at) - np.quantile(other, at)).mean() / one.mean())
+        metrics["cycle_w1"] = float(np.abs(np.quantile(one, at) - np.quantile(other, at)).mean() / one.mean())
         centres: dict[str, Callable[[Integers], np.floating]] = {
             "mean": np.mean,
             "median": np.median,
@@ -118,18 +118,18 @@ def time_metrics(true: TimedWords, private: TimedWords, period: Period | None) -
         }
         for name, centre in centres.items():
             if centre(one) > 0:
-                found[f"cycle_{name}_error"] = float(abs(centre(other) - centre(one)) / centre(one))
+                metrics[f"cycle_{name}_error"] = float(abs(centre(other) - centre(one)) / centre(one))
     for name, centre in (("median", np.median), ("mean", np.mean)):
-        found[f"wait_{name}_log2"] = _doublings(true.waits(), private.waits(), centre)
+        metrics[f"wait_{name}_log2"] = _doublings(true.waits(), private.waits(), centre)
     events = (true.wall[true.known], private.wall[private.known])
     starts = (true.starts(), private.starts())
     if all(map(len, events)):
-        found["hour_jsd"] = jensen_shannon(*(np.bincount(hour_of(each), minlength=24) for each in events))
-        found["weekday_jsd"] = jensen_shannon(*(np.bincount(weekday_of(each), minlength=7) for each in events))
+        metrics["hour_jsd"] = jensen_shannon(*(np.bincount(hour_of(each), minlength=24) for each in events))
+        metrics["weekday_jsd"] = jensen_shannon(*(np.bincount(weekday_of(each), minlength=7) for each in events))
     if all(map(len, starts)):
-        found["start_hour_jsd"] = jensen_shannon(*(np.bincount(hour_of(each), minlength=24) for each in starts))
-        found["week_l1"] = _weeks(*starts, period)
-    return found
+        metrics["start_hour_jsd"] = jensen_shannon(*(np.bincount(hour_of(each), minlength=24) for each in starts))
+        metrics["week_l1"] = _weeks(*starts, period)
+    return metrics
 
 
 def _doublings(

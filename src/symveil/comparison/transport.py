@@ -66,8 +66,8 @@ def send_everything(  # noqa: PLR0912, PLR0915 - one loop, because it is compile
                 last += 1
         if not last:
             return
-        wanted, found, so_far = last, 0, 0.0
-        while found < wanted:
+        wanted, result, so_far = last, 0, 0.0
+        while result < wanted:
             while first < last:
                 row = waiting[first]
                 first += 1
@@ -85,8 +85,8 @@ def send_everything(  # noqa: PLR0912, PLR0915 - one loop, because it is compile
             so_far = max(so_far, least)  # rounding must not lead backwards
             done[nearest], distance[nearest] = True, so_far
             if demand[nearest] > 0:
-                targets[found] = nearest
-                found += 1
+                targets[result] = nearest
+                result += 1
             for row in range(rows):
                 if sent[nearest, row] > 0 and not seen[row]:
                     seen[row], came[row], reached[row], waiting[last] = True, nearest, so_far, row
@@ -97,7 +97,7 @@ def send_everything(  # noqa: PLR0912, PLR0915 - one loop, because it is compile
         for column in range(columns):
             if done[column]:
                 column_price[column] -= so_far - distance[column]
-        for target in targets[:found]:  # the nearest first; what one has used another may not find any more
+        for target in targets[:result]:  # the nearest first; what one has used another may not find any more
             amount, column, row = demand[target], target, via[target]
             while came[row] >= 0 and amount > 0:
                 column = came[row]

@@ -115,7 +115,7 @@ def _added(release: CorrectedRelease, codes: NDArray[np.int32], chances: Floats,
     """By how much corrections change the distance: Σ p(w)·P(o|w)·(E[d(w, shown for o)] − d(w, o)) over unsafe o."""
     if not log_chances.shape[1]:
         return 0.0
-    nearer = one_hot(codes, len(release.alphabet)) @ release.kept_by_correction.T
+    nearer = one_hot(codes, len(release.alphabet)) @ release.unchanged_by_correction.T
     return float(chances @ (np.exp(log_chances) * nearer).sum(axis=1))
 
 
@@ -258,12 +258,12 @@ class CorrectedRelease(Mechanism):
             yield rows, by_distance[distance - nearest] * scale
 
     @computed_once
-    def kept_by_correction(self) -> Floats:
+    def unchanged_by_correction(self) -> Floats:
         """For each unsafe o, and each position and symbol: whether o has it there, less the chance that it is shown."""
-        shown, kept = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
+        shown, unsafe = one_hot(self.outputs_listed, len(self.alphabet)), one_hot(self.unsafe, len(self.alphabet))
         for rows, chances in self.corrections(self.outputs_listed):
-            kept[rows] -= chances @ shown
-        return kept
+            unsafe[rows] -= chances @ shown
+        return unsafe
 
     def laws(self, words: Codes, released: Codes) -> Floats:
         """P(x | w) for each row w of `words` and each safe x of `released`."""

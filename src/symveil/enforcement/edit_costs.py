@@ -65,17 +65,17 @@ def _play(game: EditGame, solved: Solved, costs: EditCosts) -> _Play:
         play.options.append([])
         play.replies.append([])
         for event, after in game.true_moves[x].items():
-            found = list(replies(game, solved, costs, x, y, event).values())
-            count += len(found)
+            results = list(replies(game, solved, costs, x, y, event).values())
+            count += len(results)
             row = []
-            for each in found:
-                place = (after, each.after)
-                if place not in number:
-                    number[place] = len(number)
-                    order.append(place)
-                row.append((int(each.cost * scale), number[place]))
+            for each in results:
+                position = (after, each.after)
+                if position not in number:
+                    number[position] = len(number)
+                    order.append(position)
+                row.append((int(each.cost * scale), number[position]))
             play.options[-1].append(row)
-            play.replies[-1].append(found)
+            play.replies[-1].append(results)
         if len(order) > _MOST_POSITIONS or count > _MOST_REPLIES:
             raise TooLargeError(
                 f"synthesis: expected at most {_MOST_POSITIONS} positions and {_MOST_REPLIES} answers to find the "
@@ -161,9 +161,9 @@ def worst_cost(function: EditFunction, insert: dict[str, Fraction], erase: dict[
     for answers in function.answers:
         rows.append([])
         for event, (shown, after) in answers.items():
-            is_kept = shown[-1:] == (event,)
-            inserted = shown[:-1] if is_kept else shown
-            cost = sum((insert[each] for each in inserted), Fraction(0 if is_kept else erase[event]))
+            is_same = shown[-1:] == (event,)
+            inserted = shown[:-1] if is_same else shown
+            cost = sum((insert[each] for each in inserted), Fraction(0 if is_same else erase[event]))
             rows[-1].append((cost, after))
     parts = strong_components([[after for _, after in row] for row in rows])
     part_of = {state: part for part, states in enumerate(parts) for state in states}

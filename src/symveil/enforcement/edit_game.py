@@ -108,14 +108,14 @@ class EditGame:
 
     def answerable(self, event: int, after: StateSet, allowed: StateSet) -> StateSet:
         """The y from which `event` can be answered so that what is shown is in `after`, and in `allowed` on the way."""
-        found = self._before_event[event](after) & allowed
+        result = self._before_event[event](after) & allowed
         if event in self.edits.erasable:
-            found |= after & allowed
-        border = found
+            result |= after & allowed
+        border = result
         while border:
-            border = self._before_insertion(border) & allowed & ~found
-            found |= border
-        return found
+            border = self._before_insertion(border) & allowed & ~result
+            result |= border
+        return result
 
     def answers(self, event: int, shown: StateSet) -> StateSet:
         """All that an answer to `event` can lead to, from any of these y."""
@@ -162,7 +162,7 @@ class EditGame:
     def informed(self) -> Solved | None:
         """What wins although the observer knows the filter, by showing only what would be shown as it is.
 
-        Every y that may be shown must itself win when it is the truth and is left as it is: then whoever sees it must
+        Every y that may be shown must itself win when it is the truth and is left as it is: then its observer must
         think that nothing was changed. The greatest set of such y, together with its game. None where the start is not
         among them.
         """
@@ -171,16 +171,16 @@ class EditGame:
             return None
         winning, allowed = list(solved.winning), solved.allowed
         while True:
-            kept = set_of(y for y in members(allowed) if winning[self.diagonal[y]] >> y & 1)
-            if not kept & 1:
+            remaining = set_of(y for y in members(allowed) if winning[self.diagonal[y]] >> y & 1)
+            if not remaining & 1:
                 return None
-            following = [shown & kept for shown in winning]
+            following = [shown & remaining for shown in winning]
             for x, moves in enumerate(self.true_moves):
                 for event, after in moves.items():
-                    following[x] &= self.answerable(event, winning[after] & kept, kept)
-            if kept == allowed and following == winning:
+                    following[x] &= self.answerable(event, winning[after] & remaining, remaining)
+            if remaining == allowed and following == winning:
                 return Solved(tuple(winning), allowed, leaves_truth=True)
-            winning, allowed = following, kept
+            winning, allowed = following, remaining
 
     # --- why there is no filter ----------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class EditGame:
         for lost in rounds:
             for x, ways in lost.items():
                 how.setdefault(x, []).extend(ways)
-        found: list[Events] = []
+        unanswered: list[Events] = []
         border: list[tuple[Events, int, StateSet]] = [((), 0, 1)]
         while border:
             observation, x, shown = border.pop()
@@ -209,15 +209,15 @@ class EditGame:
                 if after:
                     border.append((longer, self.true_moves[x][event], after))
                 else:
-                    found.append(longer)
-            if len(found) + len(border) > _MOST_REFUTING:
+                    unanswered.append(longer)
+            if len(unanswered) + len(border) > _MOST_REFUTING:
                 return None
-        kept = sorted(found, key=lambda events: (len(events), events))
-        for each in reversed(kept) if len(kept) <= _MOST_SPARED else ():
-            others = [other for other in kept if other != each]
+        in_order = sorted(unanswered, key=lambda events: (len(events), events))
+        for each in reversed(in_order) if len(in_order) <= _MOST_SPARED else ():
+            others = [other for other in in_order if other != each]
             if self.is_refuted_by(others):
-                kept = others
-        return tuple(kept)
+                in_order = others
+        return tuple(in_order)
 
     def is_refuted_by(self, observations: Iterable[Events]) -> bool:
         """Whether no filter answers all of these observations safely: by their prefixes only, not by rounds."""
@@ -381,14 +381,14 @@ def replies(
     if solved.leaves_truth and game.diagonal[y] == x and unchanged is not None and solved.allowed >> unchanged & 1:
         return {unchanged: Reply((event,), unchanged, Fraction(0))}
     wins = solved.winning[game.true_moves[x][event]] & solved.allowed
-    found: dict[int, tuple[tuple[Fraction, int, bool, Events], int]] = {}
+    nearest: dict[int, tuple[tuple[Fraction, int, bool, Events], int]] = {}
     reached: set[int] = set()
     border: list[tuple[Fraction, int, Events, int]] = [(Fraction(0), 0, (), y)]
     while border:
         cost, length, inserted, at = heapq.heappop(border)
         if at in reached:
             continue
-        if only_cheapest and found and cost > min(ranked[0] for ranked, _ in found.values()):
+        if only_cheapest and nearest and cost > min(ranked[0] for ranked, _ in nearest.values()):
             break
         reached.add(at)
         moves = game.shown_moves[at]
@@ -398,17 +398,17 @@ def replies(
         if event in game.edits.erasable:
             options.append(((cost + costs.erase[event], length, True, inserted), at))
         for ranked, after in options:
-            if wins >> after & 1 and (after not in found or ranked < found[after][0]):
-                found[after] = ranked, after
+            if wins >> after & 1 and (after not in nearest or ranked < nearest[after][0]):
+                nearest[after] = ranked, after
         for each, after in moves.items():
             if each in game.edits.insertable and solved.allowed >> after & 1 and after not in reached:
                 heapq.heappush(border, (cost + costs.insert[each], length + 1, (*inserted, each), after))
-    return {after: Reply(ranked[3], after, ranked[0]) for after, (ranked, _) in found.items()}
+    return {after: Reply(ranked[3], after, ranked[0]) for after, (ranked, _) in nearest.items()}
 
 
-def nearest_reply(found: dict[int, Reply]) -> Reply:
+def nearest_reply(candidates: dict[int, Reply]) -> Reply:
     """The cheapest one; of equally cheap ones the shortest."""
-    return min(found.values(), key=lambda reply: (reply.cost, len(reply.shown), reply.shown))
+    return min(candidates.values(), key=lambda reply: (reply.cost, len(reply.shown), reply.shown))
 
 
 def greedy_function(game: EditGame, solved: Solved, costs: EditCosts) -> EditFunction:
@@ -426,10 +426,10 @@ def built(game: EditGame, reply: Callable[[int, int, int], Reply]) -> EditFuncti
         row: dict[str, Answer] = {}
         for event, after in game.true_moves[x].items():
             chosen = reply(x, y, event)
-            place = (after, chosen.after)
-            if place not in number:
-                number[place] = len(number)
-                order.append(place)
-            row[events[event]] = game.observed.spelled(chosen.shown), number[place]
+            position = (after, chosen.after)
+            if position not in number:
+                number[position] = len(number)
+                order.append(position)
+            row[events[event]] = game.observed.spelled(chosen.shown), number[position]
         answers.append(row)
     return EditFunction(answers=tuple(answers))

@@ -299,8 +299,8 @@ def enforce_opacity(
         how the policy private releases: "direct", by weights on safe observations only; "corrected", by a certified
         mechanism for all observations whose unsafe outcomes become safe ones; "auto", the one with less expected error
     progress
-        called now and then with the number of estimates or observations explored, and None: nobody knows how many
-        there are
+        called now and then with the number of estimates or observations explored, and None, because their
+        total number is unknown
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 
 
 def filtered_system(system: PartiallyObserved, function: EditFunction) -> PartiallyObserved:
-    """The system as it looks from behind the filter to somebody who knows it.
+    """The system as an observer sees it who is behind the filter and knows it.
 
     A state is a state of the system and one of the filter, and what is still to be shown. When an observable event
     happens, its answer is shown event by event; from the first one on the run is where the event has led to. Where
@@ -30,44 +30,44 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     """
     observable, secret = set(system.observable), set(system.secret)
     silent = {event: unlike(f"{event}·", observable | {move[1] for move in system.moves}) for event in observable}
-    names = _Names[_Place](_spelled)
+    names = _Names[_Node](_spelled)
     rows: list[tuple[str, str, str, Fraction]] = []
-    border: list[_Place] = [(state, 0, ()) for state in system.initial_states]
-    initial = [names[place] for place in border]
-    hidden = [names[place] for place in border if place[0] in secret]
+    border: list[_Node] = [(state, 0, ()) for state in system.initial_states]
+    initial = [names[position] for position in border]
+    hidden = [names[position] for position in border if position[0] in secret]
     out = _moves_of(system)
 
-    def entered(place: _Place) -> str:
-        if place not in names:
-            border.append(place)
-            if place[0] in secret:
-                hidden.append(names[place])
-        return names[place]
+    def entered(position: _Node) -> str:
+        if position not in names:
+            border.append(position)
+            if position[0] in secret:
+                hidden.append(names[position])
+        return names[position]
 
     while border:
-        place = state, number, rest = border.pop()
+        position = state, number, rest = border.pop()
         if rest:
-            rows.append((names[place], rest[0] or "", entered((state, number, rest[1:])), Fraction(1)))
+            rows.append((names[position], rest[0] or "", entered((state, number, rest[1:])), Fraction(1)))
             continue
         beginnings = Counter(
             function.answers[number].get(event, ((), 0))[0][:1] for event, _, _ in out[state] if event in observable
         )
         for event, target, chance in out[state]:
             if event not in observable:
-                rows.append((names[place], event, entered((target, number, ())), chance))
+                rows.append((names[position], event, entered((target, number, ())), chance))
                 continue
             if event not in function.answers[number]:
                 raise InternalError("synthesis: the function has no answer for an event; please report this")
             shown, after = function.answers[number][event]
             if not shown:
-                rows.append((names[place], silent[event], entered((target, after, ())), chance))
+                rows.append((names[position], silent[event], entered((target, after, ())), chance))
                 continue
             following = entered((target, after, shown[1:]))
             if isinstance(system, LogicalSystem) or beginnings[shown[:1]] == 1:
-                rows.append((names[place], shown[0], following, chance))
+                rows.append((names[position], shown[0], following, chance))
                 continue
             stop = names[state, number, (event, None)]
-            rows += [(names[place], silent[event], stop, chance), (stop, shown[0], following, Fraction(1))]
+            rows += [(names[position], silent[event], stop, chance), (stop, shown[0], following, Fraction(1))]
             hidden += [stop] if state in secret else []
     if isinstance(system, StochasticSystem):
         return StochasticSystem(
@@ -86,17 +86,17 @@ def filtered_system(system: PartiallyObserved, function: EditFunction) -> Partia
     )
 
 
-_Place = tuple[str, int, tuple[str | None, ...]]
+_Node = tuple[str, int, tuple[str | None, ...]]
 """A state, one of the filter, and what is still to be shown; or an event and None: it is being answered."""
 
 
-def _spelled(place: _Place) -> str:
-    state, number, rest = place
+def _spelled(position: _Node) -> str:
+    state, number, rest = position
     return "·".join([state, str(number), *("" if each is None else each for each in rest)])
 
 
 def _moves_of(system: PartiallyObserved) -> dict[str, list[tuple[str, str, Fraction]]]:
-    """The moves of each state; those of a logical system with the probability 1, which nobody looks at."""
+    """The moves of each state; those of a logical system with the probability 1, which has no meaning there."""
     out: dict[str, list[tuple[str, str, Fraction]]] = {state: [] for state in system.states}
     if isinstance(system, StochasticSystem):
         for source, event, target, probability in system.transitions:
@@ -113,7 +113,7 @@ Machine = Sequence[Mapping[str, int]]
 
 def strings_shown(function: EditFunction, observable: Sequence[str]) -> Machine:
     """All that a filter can show, and what that begins with, as a deterministic machine."""
-    names = _Names[tuple[int, tuple[str, ...]]](lambda place: "·".join([str(place[0]), *place[1]]))
+    names = _Names[tuple[int, tuple[str, ...]]](lambda state: "·".join([str(state[0]), *state[1]]))
     silent = unlike("nothing", observable)
     rows: dict[tuple[str, str, str], None] = {}
     for number, answers in enumerate(function.answers):
@@ -151,12 +151,12 @@ def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
     border, known = list(starts), set(starts)
     rows: list[tuple[str, str, str]] = []
     while border:
-        place = border.pop()
-        for event, to in out[place[0]]:
-            if event in observable and event not in moves[place[1]]:
+        position = border.pop()
+        for event, to in out[position[0]]:
+            if event in observable and event not in moves[position[1]]:
                 continue
-            following = (to, moves[place[1]][event] if event in observable else place[1])
-            rows.append((names[place], event, names[following]))
+            following = (to, moves[position[1]][event] if event in observable else position[1])
+            rows.append((names[position], event, names[following]))
             if following not in known:
                 known.add(following)
                 border.append(following)
@@ -164,7 +164,7 @@ def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
         list(dict.fromkeys(rows)),
         initial=[names[start] for start in starts],
         observable=system.observable,
-        secret=[names[place] for place in known if place[0] in secret],
+        secret=[names[position] for position in known if position[0] in secret],
         states=list(names.given),
     )
 

@@ -143,8 +143,8 @@ class SafeRelease(DistanceWeighted):
         mean = np.exp(terms - log_total[:, None]) @ np.arange(terms.shape[1])
         with np.errstate(divide="ignore"):
             log_values = np.log(runs.chances) - log_total[:, None]
-        said = tables.progress("what an observer can conclude")
-        shown = log_sums(runs.codes, log_values, tables.outputs, rate=rate, progress=said)
+        text = tables.progress("what an observer can conclude")
+        shown = log_sums(runs.codes, log_values, tables.outputs, rate=rate, progress=text)
         return float(runs.chances[:, 0] @ mean), float(np.exp(shown[:, 1] - shown[:, 0]).max())
 
     def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

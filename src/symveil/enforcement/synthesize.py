@@ -34,8 +34,8 @@ class Synthesis:
     `possible`: True, there is a function and it was checked; False, there is none, and `refutation` proves it:
     whatever a function does, it fails for one of these observations; None, a function was found, but one that
     withstands an informed observer was asked for and this one does not. Of a supervisor the refutation is one
-    observation, which no disabling of observable events can prevent: supervisors that disable events that nobody sees
-    are not looked for.
+    observation, which no disabling of observable events can prevent: supervisors that disable unobservable events
+    are not searched.
 
     `verdict` is about an observer who knows the system only, and takes what is shown for the truth;
     `informed_verdict` about one who knows the function as well. For a stochastic system the probability that a run
@@ -185,12 +185,12 @@ def synthesize_opacity(
         With the policy supervisor, which needs them: the events that can be disabled, all of them observable; by
         default those that the system itself calls controllable and an observer sees.
     insert_cost, erase_cost
-        What it costs to show an event that did not happen, or to leave one out; 1 where nothing is said. With either
+        What it costs to show an event that did not happen, or to leave one out; 1 by default. With either
         of them the function is the cheapest in the worst case: in total where that has a bound, otherwise per event.
     most_states
         Give up beyond so many states of an estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored, and None: nobody knows how many there are.
+        Called now and then with the number of states explored, and None, because their number is unknown.
 
     >>> import symveil as sv
     >>> system = sv.LogicalSystem.from_transitions(
@@ -221,10 +221,10 @@ def synthesize_opacity(
     limit = observed.limit(most_states, accepted(progress, before=1))
     if policy == "supervisor":
         own = _controllable(system, observed, controllable)
-        found = _supervised(system, observed, question, own or frozenset(), limit)
-        if own is None and not found.possible:  # a system that is opaque already needs none
+        result = _supervised(system, observed, question, own or frozenset(), limit)
+        if own is None and not result.possible:  # a system that is opaque already needs none
             raise ParameterError("controllable", expected="the events that can be disabled", found="none")
-        return found
+        return result
     edits = Edits(
         insertable=_numbers(observed, insertable, "insertable"),
         erasable=_numbers(observed, erasable, "erasable") if policy == "edit" else frozenset(),
@@ -238,11 +238,11 @@ def synthesize_opacity(
     function, is_informed = _function(game, costs, against, is_cheapest=is_cheapest)
     if function is None:
         return _refuted(game, policy, question, system)
-    found = _checked(system, question, policy, function, against, is_informed=is_informed, limit=limit)
+    result = _checked(system, question, policy, function, against, is_informed=is_informed, limit=limit)
     if not is_cheapest:
-        return found
+        return result
     named = (dict(zip(observed.events, each, strict=True)) for each in (costs.insert, costs.erase))
-    return replace(found, cost=worst_cost(function, *named))
+    return replace(result, cost=worst_cost(function, *named))
 
 
 _MEANT_FOR = {
@@ -266,15 +266,15 @@ def _require_meaning(policy: str, **given: object) -> None:
 
 
 def _read_costs(observed: Observed, costs: Mapping[str, Number] | None, name: str) -> tuple[Fraction, ...]:
-    found = [Fraction(1)] * len(observed.events)
+    results = [Fraction(1)] * len(observed.events)
     for event, cost in (costs or {}).items():
         if event not in observed.event_number:
             raise ParameterError(name, expected="observable events of the system", found=repr(event))
         number = exact(cost, name=name, expected="a number, 0 or more")
         if number < 0:
             raise ParameterError(name, expected="a number, 0 or more", found=cost)
-        found[observed.event_number[event]] = number
-    return tuple(found)
+        results[observed.event_number[event]] = number
+    return tuple(results)
 
 
 def _controllable(
@@ -302,11 +302,11 @@ def _supervised(
     limit: ExplorationLimit,
 ) -> Synthesis:
     """The supervisor with the checker's verdict on the supervised system."""
-    found = supremal_supervisor(observed, question, controllable, limit)
-    if not isinstance(found, Supervisor):
-        spelled = (observed.spelled(found),)
+    result = supremal_supervisor(observed, question, controllable, limit)
+    if not isinstance(result, Supervisor):
+        spelled = (observed.spelled(result),)
         return Synthesis(policy="supervisor", question=question, possible=False, refutation=spelled, system=system)
-    supervised = part_shown_as(system, found.enabled)
+    supervised = part_shown_as(system, result.enabled)
     verdict = _verdict(supervised, question, limit)
     if not verdict.holds:
         raise InternalError("synthesis: the supervisor does not do what it was made for; please report this")
@@ -317,7 +317,7 @@ def _supervised(
         policy="supervisor",
         question=question,
         possible=True,
-        supervisor=found,
+        supervisor=result,
         verdict=verdict,
         informed_verdict=verdict,
         violation_before=before,

@@ -163,7 +163,7 @@ class ChainTables:
         fits = [chain.fitted(start, weights) for start in starts]
         best = max(fits, key=lambda fit: fit.log_likelihood)
         apart = max(float(np.abs(fit.steps - best.steps).sum()) / max(best.steps.sum(), 1.0) for fit in fits)
-        whole = self._told(self.table(best.chances, weights))
+        whole = self._as_reported(self.table(best.chances, weights))
         notes, alike = [_how(best)], apart <= _FAR_APART
         if not alike:
             notes.append(
@@ -196,8 +196,8 @@ class ChainTables:
             bounded=bounded,
         )
 
-    def _told(self, table: Floats) -> Floats:
-        """The table as it is told: transitions are shares of their row."""
+    def _as_reported(self, table: Floats) -> Floats:
+        """The table as it is reported: transitions are shares of their row."""
         if self._statistic.kind != "transitions":
             return table
         rows = table.sum(axis=1, keepdims=True)
@@ -211,15 +211,15 @@ class ChainTables:
             weights = [own.counts.sum(axis=1) - own.counts[:, group] for own in chain.released]
             without = chain.fitted(best.chances, weights)
             table = self.table(without.chances, weights) * (words / (words - size))
-            tables.append(self._told(table))
+            tables.append(self._as_reported(table))
             rows.append(table.sum(axis=-1))
         spread = (len(sizes) - 1) / len(sizes)
         return tuple(  # type: ignore[return-value]
-            spread * sum(((each - np.mean(found, axis=0)) ** 2 for each in found), np.zeros(()))
-            for found in (np.array(tables), np.array(rows))
+            spread * sum(((each - np.mean(result, axis=0)) ** 2 for each in result), np.zeros(()))
+            for result in (np.array(tables), np.array(rows))
         )
 
 
 def _how(best: Fitted) -> str:
-    said = f"by Baum–Welch, {best.rounds} rounds"
-    return said if best.converged else f"{said}; no intervals: it has not converged"
+    text = f"by Baum–Welch, {best.rounds} rounds"
+    return text if best.converged else f"{text}; no intervals: it has not converged"

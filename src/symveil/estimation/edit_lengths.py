@@ -3,7 +3,7 @@
 The released length ℓ of a word of n symbols has E[x^ℓ] = G(x)·s(x)^n, s(x) = G(x)·(δ + (1−δ)x). Written as a function
 of s, the coefficient of s^k in x(s)^ℓ/G(x(s)) is therefore a function of ℓ whose expectation is [n = k]: exactly
 unbiased, since x(s) is the inverse of s around x₀, where s is 0. Its variance grows with k, so only the first lengths
-are told.
+are estimated.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _inverse(parameters: ChannelParameters, lengths: int) -> tuple[arb_series, a
     return arb_series([root]) + away, shifted
 
 
-def lengths_are_told(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
+def lengths_can_be_estimated(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
     """Whether the channel would tell something of lengths, if words came out of it as long as these.
 
     Parameters
@@ -126,7 +126,7 @@ class EditLengths:
         return np.asarray(self._counts.sum(axis=0))
 
     def finish(self, confidence: float) -> EstimatedTable:
-        """The table, with the lengths whose interval is of some use; `lengths_are_told` says whether there are any."""
+        """The table, with the lengths whose interval is of some use, if any (`lengths_can_be_estimated`)."""
         indicators = length_indicators(self._parameters, self._counts.shape[1] - 1)
         sums, words = self._counts @ indicators, float(self._counts.sum())
         estimate = sums.sum(axis=0)
@@ -143,7 +143,7 @@ class EditLengths:
         released = np.zeros(len(estimate))
         shown = self.released[: len(estimate)]
         released[: len(shown)] = shown
-        told = int(listed.sum())
+        listed_total = int(listed.sum())
         return EstimatedTable(
             released=released,
             estimate=estimate,
@@ -152,5 +152,5 @@ class EditLengths:
             most=words,
             listed=listed,
             leading="length",
-            notes=(f"lengths of {told} and more are left out: their intervals would be of no use",),
+            notes=(f"lengths of {listed_total} and more are left out: their intervals would be of no use",),
         )

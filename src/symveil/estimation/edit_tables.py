@@ -27,7 +27,7 @@ from symveil.estimation.substitution_tables import Target, transition_table
 from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected, refusal_of_few
 from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 
-SMALLEST_KEPT = 0.02
+SMALLEST_UNCHANGED = 0.02
 """κ − σ/(m−1) below which nothing can be said about symbols."""
 _NEGLIGIBLE = 1e-18
 
@@ -39,7 +39,7 @@ class EditNoise:
     symbols: int
     deletion: float
     inserted: float
-    kept: float
+    unchanged: float
     root: float
     gap: float
     slope: float
@@ -50,7 +50,7 @@ class EditNoise:
 
         >>> channel = ChannelParameters.of(ratio="0.1", power=2, deletion="0.25", substitution="0.05")
         >>> noise = EditNoise.of(channel, 6)
-        >>> round(noise.kept, 3), round(noise.root, 4)
+        >>> round(noise.unchanged, 3), round(noise.root, 4)
         (0.69, -0.3333)
         """
         delta = float(parameters.deletion)
@@ -68,13 +68,13 @@ class EditNoise:
         gap = math.fsum((weights * (rho * root) ** t).tolist())
         slope = math.fsum((weights[1:] * t[1:] * rho * (rho * root) ** (t[1:] - 1)).tolist())
         others = max(symbols - 1, 1)
-        kept = float(parameters.keep - parameters.substitution / others)
-        return cls(symbols, delta, inserted, kept, root, gap, slope)
+        unchanged = float(parameters.keep - parameters.substitution / others)
+        return cls(symbols, delta, inserted, unchanged, root, gap, slope)
 
     @property
     def usable(self) -> bool:
-        """Whether symbols can be told: not too many are deleted, and enough of them is kept."""
-        return self.deletion < 0.5 and self.kept >= SMALLEST_KEPT
+        """Whether symbols can be estimated: not too many are deleted, and enough stay unchanged."""
+        return self.deletion < 0.5 and self.unchanged >= SMALLEST_UNCHANGED
 
     @property
     def farthest(self) -> int:
@@ -171,7 +171,7 @@ class EditTables:
 
     def _ends(self, batch: Batch, kind: str) -> Floats:
         """f_a of the first or the last symbol, by group."""
-        return self._centred(batch, self._at_end(batch, kind)) / (self._noise.kept * self._noise.gap)
+        return self._centred(batch, self._at_end(batch, kind)) / (self._noise.unchanged * self._noise.gap)
 
     # --- statistics ----------------------------------------------------------------------------
 
@@ -179,14 +179,14 @@ class EditTables:
         noise, m = self._noise, self._noise.symbols
         ones = np.ones(len(batch.codes))
         self._released += np.bincount(batch.codes, minlength=m)
-        self._sums += self._centred(batch, ones) / noise.kept + self._length(batch)[:, None] / m
+        self._sums += self._centred(batch, ones) / noise.unchanged + self._length(batch)[:, None] / m
 
     def _add_ends(self, batch: Batch) -> None:
         noise, m, kind = self._noise, self._noise.symbols, self._statistic.kind
         words = len(batch.lengths)
         own = np.bincount(batch.word * m + batch.codes, weights=self._at_end(batch, kind), minlength=words * m)
         own = own.reshape(words, m)
-        own = (own - own.sum(axis=1, keepdims=True) / m) / (noise.kept * noise.gap)
+        own = (own - own.sum(axis=1, keepdims=True) / m) / (noise.unchanged * noise.gap)
         own += ((1 - self._empty(batch)) / m)[:, None]
         np.add.at(self._sums, batch.groups, own)
         self._squares += (own**2).sum(axis=0)
@@ -211,8 +211,8 @@ class EditTables:
         to_left = (1 - _powers(root, batch.position)) / (1 - root)
         own = pairs - self._symbols(batch, to_right)[:, :, None] / m - self._symbols(batch, to_left)[:, None, :] / m
         own += self._by_group(batch, np.bincount(word, weights=to_left, minlength=len(length)))[:, None, None] / m**2
-        own /= noise.kept**2 * noise.gap
-        symbols = self._centred(batch, np.ones(len(codes))) / noise.kept
+        own /= noise.unchanged**2 * noise.gap
+        symbols = self._centred(batch, np.ones(len(codes))) / noise.unchanged
         own += (symbols - self._ends(batch, "last"))[:, :, None] / m
         own += (symbols - self._ends(batch, "first"))[:, None, :] / m
         rest = self._length(batch) + self._by_group(batch, self._empty(batch) - 1)
@@ -239,9 +239,9 @@ class EditTables:
         as_last = _powers(root, after) * (1 - _powers(root, batch.position)) / (1 - root)
         own = pairs - self._symbols(batch, as_first)[:, :, None] / m - self._symbols(batch, as_last)[:, None, :] / m
         own += self._by_group(batch, np.bincount(word, weights=as_last, minlength=len(length)))[:, None, None] / m**2
-        own /= (noise.kept * noise.gap) ** 2
+        own /= (noise.unchanged * noise.gap) ** 2
         alone = _powers(root, np.maximum(length - 1, 0))[word]
-        single = self._centred(batch, alone) / (noise.kept * noise.gap**2)
+        single = self._centred(batch, alone) / (noise.unchanged * noise.gap**2)
         own += (self._ends(batch, "first") - single)[:, :, None] / m
         own += (self._ends(batch, "last") - single)[:, None, :] / m
         rest = self._by_group(batch, 1 - self._empty(batch) - self._single(batch))

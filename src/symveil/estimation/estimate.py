@@ -84,7 +84,7 @@ class Estimate(NamedTable):
         numbers = {name: np.asarray(values)[where].astype(np.float64) for name, values in columns.items()}
         order = np.lexsort((-numbers["estimate"], -numbers["consistent"]))
         axes = [np.asarray(axis)[order] for axis in where]
-        places = axes.pop(0) if table.leading else None
+        positions = axes.pop(0) if table.leading else None
         return cls(
             statistic=statistic.name,
             method=method,
@@ -94,7 +94,7 @@ class Estimate(NamedTable):
             warnings=table.warnings,
             symbols=tuple(map(str, symbols)),
             leading=table.leading,
-            places=places + 1 if places is not None and table.leading == "position" else places,
+            places=positions + 1 if positions is not None and table.leading == "position" else positions,
             codes=np.stack(axes, axis=1) if axes else np.empty((len(order), 0), dtype=np.int64),
             numbers={name: values[order] + 0.0 for name, values in numbers.items()},
         )

@@ -3,7 +3,7 @@
 Where each released symbol depends on the true symbol and on what was released before, and on nothing else, its chance
 is an emission of a hidden Markov model: then the likelihood of a chain is exact, and expectation and maximisation take
 turns until it no longer grows. Right only if the true words are drawn from such a chain, which the private file does
-not prove: whoever uses this has to say so.
+not prove: results that use it must state the assumption.
 """
 
 from __future__ import annotations
@@ -155,10 +155,10 @@ class HiddenChain:
 
     def _onwards(self, chances: Floats, emission: Indices, position: int, after: Floats) -> Floats:
         """For each edge and word what is to come along it."""
-        found = self.seen(emission, position)
-        found *= chances[:, None]
-        found *= after[self.graph.target]
-        return found
+        result = self.seen(emission, position)
+        result *= chances[:, None]
+        result *= after[self.graph.target]
+        return result
 
     def _leaving(self, onwards: Floats) -> Floats:
         """For each state and word the sum over its edges, up to a factor for each word."""
@@ -218,10 +218,10 @@ class HiddenChain:
                 chances, steps, best, converged = one, second_steps, second_best, True
                 break
             farther = self._lengthened(chances, one, two)
-            found, value = self.expected_steps(farther, weights)
+            result, value = self.expected_steps(farther, weights)
             done += 1
             if value >= second_best:
-                chances, steps, best = farther, found, value
+                chances, steps, best = farther, result, value
             else:
                 chances, steps, best = one, second_steps, second_best
         return Fitted(chances=chances, steps=steps, log_likelihood=best, rounds=done, converged=converged)

@@ -63,14 +63,14 @@ class Iterates:
 
     def _square(self, steps: Floats, scale: Floats) -> float | None:
         """Σ δ^A·δ^B/c over random halves A and B of the groups; None where it is not surely above 0."""
-        found, total = [], steps.sum(axis=0)
+        results, total = [], steps.sum(axis=0)
         bits = NotPrivateSeededBits(self.seed + 1)
         for _ in range(_SPLITS):
             half = np.argsort(bits.words(len(steps)), kind="stable")[: len(steps) // 2]
             one = steps[half].sum(axis=0)
-            found.append(4 * float((one * (total - one) / scale).sum()))
-        mean = float(np.mean(found))
-        return mean if mean > 2 * float(np.std(found)) and mean > 0 else None
+            results.append(4 * float((one * (total - one) / scale).sum()))
+        mean = float(np.mean(results))
+        return mean if mean > 2 * float(np.std(results)) and mean > 0 else None
 
     def shrinkage(self, scale: Floats) -> float:
         """α: which share of the first step is signal."""
@@ -98,7 +98,7 @@ class Iterates:
         theta, alpha = self.theta(scale), self.shrinkage(scale)
         point = released + alpha * self.first_steps.sum(axis=0)
         bounded = self.agreement >= SURE_AGREEMENT and theta <= MOST_THETA
-        said = f"a second release left {self.agreement:.1%} of the symbols as they were; shrinkage {alpha:.2f}"
+        text = f"a second release left {self.agreement:.1%} of the symbols as they were; shrinkage {alpha:.2f}"
         if bounded:
             more = f"intervals have a bias allowance, a heuristic (theta {theta:.2f}): no proof bounds the bias"
         else:
@@ -107,7 +107,7 @@ class Iterates:
                 f"(found {self.agreement:.2f} and {theta:.2f})"
             )
         allowance = 2 * self.second_steps / max(1 - theta, 1e-9)
-        return point, self.sums[0] + self.first_steps, allowance, bounded, (said, more)
+        return point, self.sums[0] + self.first_steps, allowance, bounded, (text, more)
 
     def table(self) -> EstimatedTable:
         """The released numbers plus a shrunken first step, and intervals around the whole step."""

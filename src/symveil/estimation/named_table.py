@@ -68,9 +68,9 @@ class NamedTable:
 
     def row(self, index: int) -> dict[str, Any]:
         """One row, by its rank."""
-        place = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
+        position = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
         names = [self.symbols[code] for code in self.codes[index].tolist()]
-        return {"symbols": names, **place, **{name: _number(values[index]) for name, values in self.numbers.items()}}
+        return {"symbols": names, **position, **{name: _number(values[index]) for name, values in self.numbers.items()}}
 
     def largest(self, count: int) -> Self:
         """The first so many rows.
@@ -97,14 +97,14 @@ class NamedTable:
         top
             How many rows, from the largest on.
         """
-        place = [] if self.leading is None else [self.leading]
+        position = [] if self.leading is None else [self.leading]
         named = ["symbols"] if self.codes.shape[1] else []  # lengths have no symbols
         rows = []
         for index in range(min(len(self), top)):
             row = self.row(index)
-            own = [str(row[name]) for name in place] + [_spelled(row[name]) for name in columns]
+            own = [str(row[name]) for name in position] + [_spelled(row[name]) for name in columns]
             rows.append([" → ".join(row["symbols"]), *own] if named else own)
-        return [*named, *place, *(name.replace("_", " ") for name in columns)], rows
+        return [*named, *position, *(name.replace("_", " ") for name in columns)], rows
 
     def document(self, top: int | None = None) -> dict[str, Any]:
         """The JSON form.
@@ -170,7 +170,7 @@ class NamedTable:
             )
         middle = self.numbers["consistent"]
         low, high = (np.where(np.isnan(self.numbers[name]), middle, self.numbers[name]) for name in ("low", "high"))
-        column, said = self.drawn_beside or (None, "")
+        column, label = self.drawn_beside or (None, "")
         bars = [
             Whisker(
                 self._name(index),
@@ -184,7 +184,7 @@ class NamedTable:
         if all(_HOUR.fullmatch(bar.name) for bar in bars):
             bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
         title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
-        return whiskers_svg(bars, title=title, reference=said, heading=True)
+        return whiskers_svg(bars, title=title, reference=label, heading=True)
 
     def _on_map(self, places: Mapping[str, Road]) -> str:
         order = self.codes.shape[1]

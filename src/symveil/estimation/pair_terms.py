@@ -47,15 +47,15 @@ class Excess:
             self.noisy = self.noisy or min(sizes, default=1.0) < NOISY
         if not self.known:
             return {}
-        found = {}
+        total = {}
         for s, t in itertools.combinations_with_replacement(range(1, order + 1), 2):
             values = np.zeros(len(different))
             for index, length in enumerate(different.tolist()):
                 if length in mixed and length >= s + t:
                     product = noise.eigenvalue(s, length) * noise.eigenvalue(t, length)
                     values[index] = 1 / product - 1 / noise.eigenvalue(s + t, length)
-            found[s, t] = values[number]
-        return found
+            total[s, t] = values[number]
+        return total
 
 
 class VisitTerms:
@@ -202,8 +202,8 @@ def _of_different(tables: dict[str, Floats], answers: Floats) -> Floats:
     }
     coefficients = _coefficients(answers)
     total = np.zeros(xy.shape)
-    for asked, found in sums.items():
-        total = total + coefficients[asked] * found
+    for pattern, result in sums.items():
+        total = total + coefficients[pattern] * result
     return total
 
 
@@ -222,6 +222,6 @@ def _of_same(tables: dict[str, Floats], answers: Floats) -> Floats:
     }
     coefficients = _coefficients(answers)
     total = np.zeros(len(xy))
-    for asked, found in sums.items():
-        total = total + coefficients[asked] * found
+    for pattern, result in sums.items():
+        total = total + coefficients[pattern] * result
     return total

@@ -1,7 +1,7 @@
 """In how many sequences a symbol occurs, by length: only where symbols are drawn independently of each other.
 
 Π u(w'_i) with u = −(1−p)/(p−q) where a symbol is a and p/(p−q) elsewhere has the expectation [a is not in w], and it is
-the only function of w' that has. Its variance grows like (E u²)ⁿ: beyond some length nothing useful can be told.
+the only function of w' that has. Its variance grows like (E u²)ⁿ: beyond some length nothing useful can be estimated.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Presence:
             self._by_group += every.reshape(self._groups, self._longest + 1)[:, :, None]
 
     def finish(self, confidence: float) -> EstimatedTable:
-        """The table, a row for each length that can be told."""
+        """The table, a row for each length that can be estimated."""
         lengths = [length for length in range(1, self._longest + 1) if self._words[length]]
         useful = [
             length for length in lengths if useful_length(self._noise, length, int(self._words[length]), confidence)

@@ -108,7 +108,7 @@ class SubstitutionNoise:
     constant: LengthNoise | None = None
 
     @computed_once
-    def _kept(self) -> Memo[tuple[int, int], float]:
+    def _cache(self) -> Memo[tuple[int, int], float]:
         return Memo(lambda key: self._noise[key[1]].eigenvalue(key[0]))
 
     @computed_once
@@ -121,7 +121,7 @@ class SubstitutionNoise:
 
     def eigenvalue(self, order: int, length: int) -> float:
         """λ_r(n)."""
-        return self.constant.eigenvalue(order) if self.constant is not None else self._kept[order, length]
+        return self.constant.eigenvalue(order) if self.constant is not None else self._cache[order, length]
 
     def inverses(self, orders: tuple[int, ...], lengths: NDArray[np.int64]) -> Floats:
         """Π 1/λ_r for r in `orders`, for words of these lengths; 0 where an eigenvalue is 0."""
@@ -159,10 +159,10 @@ def cell_sums(table: Floats, answers: Floats) -> Floats:
         low, high = np.split(coefficients, 2, axis=axis)
         coefficients = np.concatenate([low, high - low], axis=axis)
     total = np.zeros(table.shape)
-    for asked in itertools.product((0, 1), repeat=order):
-        if coefficients[asked]:
-            summed = tuple(axis - order for axis in range(order) if not asked[axis])
-            total += coefficients[asked] * (table.sum(axis=summed, keepdims=True) if summed else table)
+    for pattern in itertools.product((0, 1), repeat=order):
+        if coefficients[pattern]:
+            summed = tuple(axis - order for axis in range(order) if not pattern[axis])
+            total += coefficients[pattern] * (table.sum(axis=summed, keepdims=True) if summed else table)
     return total
 
 
@@ -176,9 +176,9 @@ def part(degree: int, order: int, symbols: int) -> Floats:
            [0., 1.]])
     """
     answers = np.zeros((2,) * order)
-    for asked in itertools.product((0, 1), repeat=order):
-        centred = [answer - 1.0 / symbols for answer in asked]
-        answers[asked] = math.fsum(
+    for pattern in itertools.product((0, 1), repeat=order):
+        centred = [answer - 1.0 / symbols for answer in pattern]
+        answers[pattern] = math.fsum(
             math.prod(centred[axis] for axis in axes) for axes in itertools.combinations(range(order), degree)
         )
     return answers / float(symbols) ** (order - degree)
@@ -196,7 +196,7 @@ class WeighedTables:
         self._sums = {} if noise.constant is not None else {weight: np.zeros(size) for weight in weights if any(weight)}
 
     @staticmethod
-    def kept(noise: SubstitutionNoise, weights: tuple[Orders, ...]) -> int:
+    def stored_numbers(noise: SubstitutionNoise, weights: tuple[Orders, ...]) -> int:
         """How many tables are kept for these weights."""
         return 1 if noise.constant is not None else 1 + sum(any(weight) for weight in weights)
 

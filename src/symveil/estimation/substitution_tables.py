@@ -65,7 +65,9 @@ class SubstitutionTables:
     def numbers_per_group(statistic: Statistic, noise: SubstitutionNoise, *, longest: int) -> int:
         """How many numbers the tables of a group have."""
         cells = int(noise.symbols**statistic.order) * (longest if statistic.kind == "positions" else 1)
-        return cells * WeighedTables.kept(noise, tuple(_weight(degree) for degree in range(statistic.order + 1)))
+        return cells * WeighedTables.stored_numbers(
+            noise, tuple(_weight(degree) for degree in range(statistic.order + 1))
+        )
 
     def add(self, batch: Batch) -> None:
         """Some more words."""

@@ -82,8 +82,8 @@ def projected(values: Floats, *, axes: int | None = None) -> Floats:
     totals = np.maximum(rows.sum(axis=1), 0.0)
     falling = -np.sort(-rows, axis=1)
     excess = (np.cumsum(falling, axis=1) - totals[:, None]) / np.arange(1, rows.shape[1] + 1)
-    kept = np.maximum((falling > excess).sum(axis=1), 1)
-    level = excess[np.arange(len(rows)), kept - 1]
+    remaining = np.maximum((falling > excess).sum(axis=1), 1)
+    level = excess[np.arange(len(rows)), remaining - 1]
     return np.asarray(np.maximum(rows - level[:, None], 0.0).reshape(values.shape))
 
 
@@ -151,7 +151,7 @@ class EstimatedTable:
 
 
 MOST, FEWEST = 200, 20
-_NUMBERS_KEPT = 20_000_000
+_NUMBERS_STORED = 20_000_000
 """How many numbers the tables of all groups may have: 160 MB."""
 
 
@@ -171,18 +171,18 @@ def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
 
 def group_count(units: int, cells: int) -> int:
     """How many groups: as many as there are units, at most 200, and as their tables allow."""
-    return min(MOST, units, _NUMBERS_KEPT // max(cells, 1))
+    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
 
 
 def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
-    """What is said where there are too few groups for a variance."""
+    """The error where there are too few groups for a variance."""
     if units < FEWEST:
         return InputError(
             f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
             "use a statistic and a target that need no groups, such as visits with `target='file'`"
         )
     return InputError(
-        f"statistic: expected a table of at most {_NUMBERS_KEPT // FEWEST:,} cells, found {cells:,}; use a smaller "
+        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
         "order, or a smaller alphabet"
     )
 

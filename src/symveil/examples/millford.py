@@ -4,7 +4,7 @@ Symbols are blocks of streets with a direction: `High Street 2` is one-way, the 
 `Station Road 3 east` and `Station Road 3 west`. At a crossing one goes on along every block that leaves it, never back.
 `millford_trips` has the people.
 
-The people of Millford and a week of their trips, from a fixed public seed: nobody made them.
+The people of Millford and a week of their trips, from a fixed public seed: no real person made them.
 
 People live somewhere and go to work, to school or to the shops, and home again. Each has ways of their own, which are
 shortest or nearly so; now and then they take another. Trips have 3 to 8 blocks, and no block twice.
@@ -93,7 +93,7 @@ def blocks() -> tuple[Block, ...]:
     >>> len(blocks()), blocks()[0].name, blocks()[16].name
     (76, 'Station Road 1 east', 'High Street 1')
     """
-    found = []
+    results = []
     for street, along, both_ways in STREETS:
         ends = list(pairwise(along.split()))
         for number, (start, end) in enumerate(ends, start=1):
@@ -101,8 +101,8 @@ def blocks() -> tuple[Block, ...]:
             ways = [(start, end), (end, start)] if both_ways else [(start, end)]
             for way in ways:
                 direction = f" {_compass(*way)}" if both_ways else ""
-                found.append(Block(f"{name}{direction}", name, street, *way, both_ways))
-    return tuple(found)
+                results.append(Block(f"{name}{direction}", name, street, *way, both_ways))
+    return tuple(results)
 
 
 def _compass(start: Crossing, end: Crossing) -> str:
@@ -245,9 +245,9 @@ class _Survey:
         """By the name of a street, and by that of a block without its direction."""
         for _, together in groupby(blocks(), key=lambda block: block.number):
             sides = list(together)
-            place = tuple(block.name for block in sides)
+            corner = tuple(block.name for block in sides)
             for name in {sides[0].street, sides[0].number}:
-                self._places.setdefault(name, []).append(place)
+                self._places.setdefault(name, []).append(corner)
         self._lengths: dict[tuple[Place, Place], int] = {}
 
     def week(self, person: str) -> Iterator[Trip]:
@@ -259,7 +259,7 @@ class _Survey:
             goals, purpose, usual = _SCHOOL, "school", _AT_WORK
         else:
             goals, purpose, usual = _SHOPS, "shopping", _SHOP_ON_A_DAY
-        home, goal, shop = self._places_of_a_life(goals)
+        home, goal, shop = self._spots_of_a_life(goals)
         for day in range(1, DAYS + 1):
             if self._below(100) >= usual:
                 continue
@@ -282,7 +282,7 @@ class _Survey:
         return self._below(100) < hundredths
 
     def way(self, origin: Place, goal: Place) -> Way:
-        """The shortest way to somebody who finds some blocks longer than they are, and turns bothersome."""
+        """The shortest way for a walker to whom some blocks seem longer than they are, and turns costly."""
         more = self._bits.lanes(len(blocks())) % _SLOWER  # all at once; nothing hangs on a modulus that is not exact
         return self._shortest(origin, goal, more.tolist())
 
@@ -305,10 +305,10 @@ class _Survey:
     def _place(self, weights: Mapping[str, int]) -> Place:
         """A block of one of the streets, by their weights."""
         drawn = self._below(sum(weights.values()))
-        places = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
-        return places[self._below(len(places))]
+        positions = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
+        return positions[self._below(len(positions))]
 
-    def _places_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
+    def _spots_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
         """A home, where one goes from there, and a shop: each a trip away from the others, there and back."""
         while True:
             home, goal, shop = self._place(_HOMES), self._place(goals), self._place(_SHOPS)

@@ -35,11 +35,11 @@ def rappor(f: Number = "3/4", p: Number = "0.45", q: Number = "0.55") -> Program
     Each bit is replaced for good by a fair coin with probability f, and then shown as 1 with probability q where it is
     1 and p where it is 0.
     """
-    kept, low, high = 1 - exact(f) / 2, exact(p), exact(q)
+    unchanged, low, high = 1 - exact(f) / 2, exact(p), exact(q)
 
     def report(bits: Bits) -> Generator[Any, Any, None]:
         if bits:
-            fixed = yield draw({bits[0]: kept, 1 - bits[0]: 1 - kept}, name="fixed")
+            fixed = yield draw({bits[0]: unchanged, 1 - bits[0]: 1 - unchanged}, name="fixed")
             chance = high if fixed else low
             yield emit((yield draw({1: chance, 0: 1 - chance}, name="shown")))
             yield hide(report, bits[1:])
@@ -49,11 +49,11 @@ def rappor(f: Number = "3/4", p: Number = "0.45", q: Number = "0.55") -> Program
 
 def one_time_rappor(f: Number = "0.95") -> Program:
     """The same without step 3: the bits that are kept for good are shown."""
-    kept = 1 - exact(f) / 2
+    unchanged = 1 - exact(f) / 2
 
     def report(bits: Bits) -> Generator[Any, Any, None]:
         if bits:
-            yield emit((yield draw({bits[0]: kept, 1 - bits[0]: 1 - kept}, name="fixed")))
+            yield emit((yield draw({bits[0]: unchanged, 1 - bits[0]: 1 - unchanged}, name="fixed")))
             yield hide(report, bits[1:])
 
     return report
@@ -93,14 +93,14 @@ def noisy_max(ratio: Number = "1/2", *, reach: int = 6, with_value: bool = False
     def argmax(counts: tuple[int, ...]) -> Generator[Any, Any, None]:
         yield hide(follow, counts, -reach, 0, 0)
 
-    def follow(counts: tuple[int, ...], best: int, where: int, place: int) -> Generator[Any, Any, None]:
-        if place == len(counts):
+    def follow(counts: tuple[int, ...], best: int, where: int, number: int) -> Generator[Any, Any, None]:
+        if number == len(counts):
             yield emit((where, max(-reach // 2, min(best, reach // 2))) if with_value else where)
             return
-        noisy = counts[place] + (yield draw(law, name="noise"))
+        noisy = counts[number] + (yield draw(law, name="noise"))
         if noisy > best:
-            yield hide(follow, counts, noisy, place, place + 1)
-        yield hide(follow, counts, best, where, place + 1)
+            yield hide(follow, counts, noisy, number, number + 1)
+        yield hide(follow, counts, best, where, number + 1)
 
     return argmax
 
@@ -137,8 +137,8 @@ def sparse_vector(
         threshold = yield draw(geometric(half, reach), name="threshold")
         yield hide(ask, answers, threshold, 0)
 
-    def ask(answers: tuple[int, ...], threshold: int, found: int) -> Generator[Any, Any, None]:
-        if not answers or (stops and found == cutoff):
+    def ask(answers: tuple[int, ...], threshold: int, count_above: int) -> Generator[Any, Any, None]:
+        if not answers or (stops and count_above == cutoff):
             return
         gap = threshold - answers[0]
         if shows_values:
@@ -149,7 +149,7 @@ def sparse_vector(
             chance = above(gap) if noisy_queries else Fraction(int(gap <= 0))
             is_above = yield draw({1: chance, 0: 1 - chance}, name="above")
             yield emit("above" if is_above else "below")
-        yield hide(ask, answers[1:], threshold, found + is_above)
+        yield hide(ask, answers[1:], threshold, count_above + is_above)
 
     return svt
 
@@ -162,11 +162,11 @@ def jones2019_printed(letters: str = "ab") -> Program:
 
     def word(secret: str) -> Generator[Any, Any, None]:
         distance = yield draw(range(len(secret) + 1), name="distance")
-        places = yield draw(list(itertools.combinations(range(len(secret)), distance)), name="places")
+        positions = yield draw(list(itertools.combinations(range(len(secret)), distance)), name="places")
         shown = ""
-        for place, letter in enumerate(secret):
+        for index, letter in enumerate(secret):
             others = [each for each in letters if each != letter]
-            shown += (yield draw(others, name="other")) if place in places else letter
+            shown += (yield draw(others, name="other")) if index in positions else letter
         yield emit(shown)
 
     return word
@@ -181,11 +181,11 @@ def dining_cryptographers(participants: int, *, heads: Number = "1/2") -> Progra
         first = yield draw(coin, name="first")
         yield hide(say, payer, 0, first, first)
 
-    def say(payer: int, place: int, first: int, left: int) -> Generator[Any, Any, None]:
-        if place == participants:
+    def say(payer: int, number: int, first: int, left: int) -> Generator[Any, Any, None]:
+        if number == participants:
             return
-        right = first if place == participants - 1 else (yield draw(coin, name="right"))
-        yield emit("agree" if (left == right) != (place == payer) else "differ")
-        yield hide(say, payer, place + 1, first, right)
+        right = first if number == participants - 1 else (yield draw(coin, name="right"))
+        yield emit("agree" if (left == right) != (number == payer) else "differ")
+        yield hide(say, payer, number + 1, first, right)
 
     return dinner

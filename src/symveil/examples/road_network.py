@@ -3,8 +3,8 @@
 Crossings form a 5 × 5 grid; its 40 streets and three diagonals are the segments, and so the states.
 From a segment one can turn into every other segment that shares a crossing with it. Traffic is
 denser towards the middle: the probability of a turn is proportional to the volume of the segment
-that it leads to, as in counts of drivers. Its trips are drawn from this public chain by a fixed seed: nobody
-drove them.
+that it leads to, as in counts of drivers. Its trips are drawn from this public chain by a fixed seed: no real
+person drove them.
 
 A road network of any size: a grid of crossings with one-way streets and dead ends, from a public seed.
 

@@ -36,21 +36,21 @@ def read_costs(path: str | Path) -> CostTable:
     file = Path(path)
     rows = _rows(file, what="table of costs", columns="symbol, symbol, cost")
     seen: dict[tuple[str, str], Fraction] = {}
-    found = []
+    results = []
     for line, (one, two, cost) in rows:
-        place = f"{file}: line {line}"
-        value = _number(cost, place, "a cost, a number above 0")
+        location = f"{file}: line {line}"
+        value = _number(cost, location, "a cost, a number above 0")
         if value < 0 or (value == 0) != (one == two):
             expected = "0 for a symbol and itself" if one == two else "a cost above 0"
-            raise FileError(place, expected=expected, found=shown(cost))
+            raise FileError(location, expected=expected, found=shown(cost))
         pair = (min(one, two), max(one, two))
         if seen.setdefault(pair, value) != value:
-            raise FileError(place, expected=f"{spelled(seen[pair])}, as for the same pair before", found=shown(cost))
+            raise FileError(location, expected=f"{spelled(seen[pair])}, as for the same pair before", found=shown(cost))
         if one != two:
-            found.append((one, two, value))
-    if not found:
+            results.append((one, two, value))
+    if not results:
         raise FileError(str(file), expected="at least one row of symbol, symbol, cost", found="none")
-    return CostTable.from_rows(found)
+    return CostTable.from_rows(results)
 
 
 def read_places(path: str | Path, *, metres_per_unit: Number) -> CostTable:
@@ -71,33 +71,33 @@ def read_places(path: str | Path, *, metres_per_unit: Number) -> CostTable:
     CostTable(places of 2 rows, unit 250)
     """
     file = Path(path)
-    places: dict[str, tuple[Number, Number]] = {}
+    positions: dict[str, tuple[Number, Number]] = {}
     for line, (symbol, x, y) in _rows(file, what="table of places", columns="symbol, x, y"):
-        place = f"{file}: line {line}"
-        if symbol in places:
-            raise FileError(place, expected="one place for each symbol", found=f"{shown(symbol)} a second time")
-        places[symbol] = (_number(x, place, "a coordinate"), _number(y, place, "a coordinate"))
-    if not places:
+        location = f"{file}: line {line}"
+        if symbol in positions:
+            raise FileError(location, expected="one place for each symbol", found=f"{shown(symbol)} a second time")
+        positions[symbol] = (_number(x, location, "a coordinate"), _number(y, location, "a coordinate"))
+    if not positions:
         raise FileError(str(file), expected="at least one row of symbol, x, y", found="none")
-    return CostTable.from_places(places, metres_per_unit=metres_per_unit)
+    return CostTable.from_places(positions, metres_per_unit=metres_per_unit)
 
 
 def _rows(file: Path, *, what: str, columns: str) -> list[tuple[int, tuple[str, str, str]]]:
-    found: list[tuple[int, tuple[str, str, str]]] = []
+    results: list[tuple[int, tuple[str, str, str]]] = []
     with closing(csv_rows(file, what=what)) as lines:
         for line, cells in lines:
             if len(cells) != 3:
-                found_columns = f"{len(cells)} of them"
-                raise FileError(f"{file}: line {line}", expected=f"three columns: {columns}", found=found_columns)
+                actual_columns = f"{len(cells)} of them"
+                raise FileError(f"{file}: line {line}", expected=f"three columns: {columns}", found=actual_columns)
             row = (cells[0].strip(), cells[1].strip(), cells[2].strip())
-            if not found and line == 1 and not _is_number(row[2]):
+            if not results and line == 1 and not _is_number(row[2]):
                 continue
             if not row[0] or not row[1]:
                 raise FileError(f"{file}: line {line}", expected=columns, found="an empty cell")
-            found.append((line, row))
-            if len(found) > _MOST_ROWS:
+            results.append((line, row))
+            if len(results) > _MOST_ROWS:
                 raise FileError(str(file), expected=f"at most {_MOST_ROWS} rows", found="more")
-    return found
+    return results
 
 
 def _is_number(text: str) -> bool:
@@ -108,8 +108,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _number(text: str, place: str, expected: str) -> Fraction:
+def _number(text: str, location: str, expected: str) -> Fraction:
     try:
         return exact(text)
     except ParameterError:
-        raise FileError(place, expected=expected, found=shown(text)) from None
+        raise FileError(location, expected=expected, found=shown(text)) from None

@@ -57,12 +57,12 @@ def parse_json(text: str, *, where: str) -> object:
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
-        found = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+        actual = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except _NoNumberError as error:
-        found = f"{error}, which is no JSON number"
+        actual = f"{error}, which is no JSON number"
     except RecursionError:
-        found = "values nested too deeply"
-    raise FileError(where, expected="JSON", found=found)
+        actual = "values nested too deeply"
+    raise FileError(where, expected="JSON", found=actual)
 
 
 def refuse_deep_nesting(text: str, *, where: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
+from symveil.formats.compatibility import MANIFEST_OF_0_2
 from symveil.formats.json_text import parse_json, refuse_deep_nesting
 from symveil.formats.models.model_json import model_text
 from symveil.formats.reading import read_text
@@ -20,13 +21,11 @@ from symveil.storage.atomic import write_text
 
 FORMAT = "symveil-manifest/2"
 """What is written: docs/manifest.schema.json. Version 2 also has `law`, everything that an estimate needs to know."""
-FORMAT_WITHOUT_LAW = "symveil-manifest/1"
-"""What 0.2 wrote; it is still read."""
 
 CENTRAL_FORMAT = "symveil-central/1"
 """The manifest of a central release, of which other things may be said: docs/central.schema.json."""
 
-_KNOWN = (FORMAT_WITHOUT_LAW, FORMAT, CENTRAL_FORMAT)
+_KNOWN = (MANIFEST_OF_0_2, FORMAT, CENTRAL_FORMAT)
 _LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
@@ -80,7 +79,7 @@ def manifest_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.manifest.json")
 
 
-def check_manifest_place(out: Path) -> None:
+def check_manifest_path(out: Path) -> None:
     """Refuse, before anything is released, an output whose manifest could not be written."""
     path = manifest_path(out)
     if path.is_dir():

@@ -69,9 +69,9 @@ class _XzFile(io.RawIOBase):
                 rest = self._packed.read(_PIECE) if self._stream.needs_input else b""
                 if self._stream.needs_input and not rest:
                     raise EOFError
-            if found := self._stream.decompress(rest, len(buffer)):
-                buffer[: len(found)] = found
-                return len(found)
+            if piece := self._stream.decompress(rest, len(buffer)):
+                buffer[: len(piece)] = piece
+                return len(piece)
 
 
 class _Unpacked(io.RawIOBase):
@@ -107,7 +107,7 @@ def open_bytes(
     """The bytes of a regular file, unpacked where it is gzipped; what goes wrong inside the block is a FileError.
 
     `most_times` its size is what a gzipped file may unpack to, where nothing else bounds it; `opened` is
-    told the file itself, whose position says how far reading has come.
+    called with the file itself, whose position says how far reading has come.
     """
     expected = f"a readable {what}"
     try:
@@ -209,7 +209,7 @@ def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before:
     """The lines of an open file; `before` of them have been read already.
 
     Text is decoded in large pieces: bytes that are no UTF-8 are kept until it is their line's turn, so that what is
-    wrong with an earlier line is told first, wherever pieces end.
+    wrong with an earlier line is reported first, wherever pieces end.
     """
     with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
         number = before
@@ -236,8 +236,8 @@ def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
             try:
                 line.decode()
             except UnicodeDecodeError:
-                found = f"other bytes{other_encoding(head, line)}"
-                return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found=found)
+                actual = f"other bytes{other_encoding(head, line)}"
+                return FileError(f"{path}: line {number}", expected=f"a {what} in UTF-8", found=actual)
     return FileError(str(path), expected=f"a {what} in UTF-8", found="other bytes")
 
 

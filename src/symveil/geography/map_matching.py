@@ -31,7 +31,7 @@ _STEP = 500.0
 _MOST_SKIPPED = 3
 """So many positions one after the other may be left out before a trip is matched in two parts."""
 _MOST_REMEMBERED = 2_000_000
-_SAME_PLACE = 7
+_SAME_POSITION = 7
 """Decimal places of degrees, about a centimetre, at which the ends of two links are one."""
 
 
@@ -113,7 +113,7 @@ class MatchedLinks(NearestLinks):
     def trip(self, longitudes: Floats, latitudes: Floats) -> MatchedTrip:
         """The links of one trip, whose positions are in order."""
         near = self.candidates(longitudes, latitudes)
-        places = self.metres(longitudes, latitudes).tolist()
+        points = self.metres(longitudes, latitudes).tolist()
         links, before = [NO_LINK] * len(near), [list[int]() for _ in near]
         part = _Part()
         gaps = skipped = left_out = 0
@@ -125,7 +125,7 @@ class MatchedLinks(NearestLinks):
             if not part.steps:
                 part.add(index, 0.0, own, [-1] * len(own))
                 continue
-            straight = math.dist(places[part.steps[-1]], places[index])
+            straight = math.dist(points[part.steps[-1]], points[index])
             reached, came = self._reached(near[part.steps[-1]], there, part.costs, straight)
             if min(reached) < math.inf:
                 skipped = 0
@@ -192,25 +192,25 @@ class MatchedLinks(NearestLinks):
         if known is not None and known[0] >= limit:
             return known[1]
         limit = math.ceil(limit / _STEP) * _STEP
-        found: dict[int, tuple[float, int]] = {}
+        reached: dict[int, tuple[float, int]] = {}
         waiting = [(0.0, target, link) for target in self._after[link]]
         heapq.heapify(waiting)
         while waiting:
             distance, target, before = heapq.heappop(waiting)
-            if target in found:
+            if target in reached:
                 continue
-            found[target] = distance, before
+            reached[target] = distance, before
             beyond = distance + self.lengths[target]
             if beyond <= limit:
                 for following in self._after[target]:
-                    if following not in found:
+                    if following not in reached:
                         heapq.heappush(waiting, (beyond, following, target))
         if self._remembered > _MOST_REMEMBERED:
             self._routes.clear()
             self._remembered = 0
-        self._routes[link] = limit, found
-        self._remembered += len(found)
-        return found
+        self._routes[link] = limit, reached
+        self._remembered += len(reached)
+        return reached
 
     def _between(self, one: Candidate, other: Candidate, straight: float) -> list[int]:
         """The links that are driven through from one candidate to the next."""
@@ -247,4 +247,4 @@ def moves_by_ends(links: Mapping[str, Line]) -> list[tuple[str, str]]:
 
 
 def _end(point: Line) -> tuple[float, float]:
-    return round(float(point[0]), _SAME_PLACE), round(float(point[1]), _SAME_PLACE)
+    return round(float(point[0]), _SAME_POSITION), round(float(point[1]), _SAME_POSITION)

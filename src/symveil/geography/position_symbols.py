@@ -38,7 +38,7 @@ class PositionSymbols(ABC):
     @property
     @abstractmethod
     def alphabet(self) -> tuple[str, ...]:
-        """All symbols that there are: public, whoever went where."""
+        """All symbols that there are: public, and independent of who went where."""
 
     @abstractmethod
     def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
@@ -111,7 +111,7 @@ class ZoneShapes(PositionSymbols):
 
     def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
         """The first zone that each position lies in."""
-        found = np.full(len(longitudes), -1, dtype=np.int64)
+        results = np.full(len(longitudes), -1, dtype=np.int64)
         for number, (_, rings) in enumerate(self._zones):
             inside = np.zeros(len(longitudes), dtype=bool)
             for ring in rings:
@@ -119,8 +119,8 @@ class ZoneShapes(PositionSymbols):
                 near = (longitudes >= low[0]) & (longitudes <= high[0]) & (latitudes >= low[1]) & (latitudes <= high[1])
                 if near.any():
                     inside[near] ^= _inside(ring, longitudes[near], latitudes[near])
-            found[(found < 0) & inside] = number
-        return found
+            results[(results < 0) & inside] = number
+        return results
 
 
 def _inside(ring: Line, x: Floats, y: Floats) -> NDArray[np.bool_]:
@@ -200,21 +200,21 @@ class NearestLinks(PositionSymbols):
 
     def metres(self, longitudes: Floats, latitudes: Floats) -> Floats:
         """Positions in metres, flat around the middle of the map."""
-        places: Floats = np.stack([longitudes, latitudes], axis=1) * self._scale
-        return places
+        points: Floats = np.stack([longitudes, latitudes], axis=1) * self._scale
+        return points
 
     def numbers(self, longitudes: Floats, latitudes: Floats) -> NDArray[np.int64]:
         """The nearest link of each position within the tolerance."""
-        found = np.full(len(longitudes), -1, dtype=np.int64)
+        results = np.full(len(longitudes), -1, dtype=np.int64)
         for own, pieces, distances, _ in self._near(self.metres(longitudes, latitudes)):
             nearest = np.argmin(distances, axis=1)  # the first of several: pieces are in the order of their links
             near = distances[np.arange(len(own)), nearest] <= self._tolerance
-            found[own] = np.where(near, self._owner[pieces[nearest]], -1)
-        return found
+            results[own] = np.where(near, self._owner[pieces[nearest]], -1)
+        return results
 
     def candidates(self, longitudes: Floats, latitudes: Floats) -> list[list[Candidate]]:
         """The links within the tolerance of each position, the nearest first, at most sixteen."""
-        found: list[list[Candidate]] = [[] for _ in longitudes]
+        candidates_each: list[list[Candidate]] = [[] for _ in longitudes]
         for own, pieces, distances, shares in self._near(self.metres(longitudes, latitudes)):
             long = np.hypot(*(self._other[pieces] - self._one[pieces]).T)
             for index, away, share in zip(own.tolist(), distances, shares, strict=True):
@@ -226,14 +226,14 @@ class NearestLinks(PositionSymbols):
                     self._owner[pieces[near]].tolist(), away[near].tolist(), offsets.tolist(), strict=True
                 ):
                     links.setdefault(link, Candidate(link, distance, offset))
-                found[index] = list(links.values())[:_MOST_CANDIDATES]
-        return found
+                candidates_each[index] = list(links.values())[:_MOST_CANDIDATES]
+        return candidates_each
 
-    def _near(self, places: Floats) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]]:
+    def _near(self, points: Floats) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]]:
         """Positions by the cells of the index: which they are, the pieces near by, how far these are, and where."""
-        if not len(places):
+        if not len(points):
             return
-        cells, which = np.unique(np.floor(places / self._cell).astype(np.int64), axis=0, return_inverse=True)
+        cells, which = np.unique(np.floor(points / self._cell).astype(np.int64), axis=0, return_inverse=True)
         order = np.argsort(which.reshape(-1), kind="stable")
         ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(cells)))
         for cell, (start, stop) in zip(
@@ -245,13 +245,13 @@ class NearestLinks(PositionSymbols):
             step = max(1, _MOST_AT_ONCE // len(pieces))
             for first in range(start, stop, step):
                 own = order[first : min(first + step, stop)]
-                yield own, pieces, *self._distances(places[own], pieces)
+                yield own, pieces, *self._distances(points[own], pieces)
 
-    def _distances(self, places: Floats, pieces: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def _distances(self, points: Floats, pieces: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """How far each position is from each piece, and at which share of the piece it is nearest."""
         one, other = self._one[pieces], self._other[pieces]
         along = other - one
         squares = np.maximum((along**2).sum(axis=1), 1e-30)
-        away = places[:, None, :] - one[None, :, :]
+        away = points[:, None, :] - one[None, :, :]
         share = np.clip((away * along[None, :, :]).sum(axis=2) / squares[None, :], 0.0, 1.0)
         return np.sqrt(((away - share[:, :, None] * along[None, :, :]) ** 2).sum(axis=2)), share

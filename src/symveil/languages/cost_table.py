@@ -110,18 +110,18 @@ class CostTable:
         cap
             The most that a symbol costs; None: as much as it costs.
         """
-        found = _priced.of((self, language.alphabet, cap), lambda: self._priced(language, cap))
-        return replace(found, metric_of=(0,) * language.length)
+        result = _priced.of((self, language.alphabet, cap), lambda: self._priced(language, cap))
+        return replace(result, metric_of=(0,) * language.length)
 
     def _priced(self, language: RunLanguage, cap: int | None) -> Cost:
         # imported when first needed: a table that is only handed on must not wait for scipy to load
 
         known = set(language.alphabet.symbols)
         if self.kind == "places":
-            places: dict[Any, tuple[Number, Number]] = {
+            positions: dict[Any, tuple[Number, Number]] = {
                 symbol: (Fraction(x), y) for symbol, x, y in self.rows if symbol in known
             }
-            return between_places(language, places, unit=self.unit, cap=cap)
+            return between_positions(language, positions, unit=self.unit, cap=cap)
         missing = known - {symbol for one, two, _ in self.rows for symbol in (one, str(two))}
         if missing and len(known) > 1:
             example = sorted(map(str, missing))[0]
@@ -219,9 +219,9 @@ def given(
     return _cost(language, closed, unit, cap, name="given", note=note)
 
 
-def between_places(
+def between_positions(
     language: RunLanguage,
-    places: Mapping[Symbol, tuple[Number, Number]],
+    positions: Mapping[Symbol, tuple[Number, Number]],
     *,
     unit: Number,
     cap: int | None = None,
@@ -234,7 +234,7 @@ def between_places(
     ----------
     language
         The feasible words.
-    places
+    positions
         (x, y) of every symbol.
     unit
         How far a cost of 1 reaches, in the unit of the coordinates.
@@ -243,7 +243,7 @@ def between_places(
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> between_places(sv.runs(chain, length=3), {"a": (0, 0), "b": (300, 400)}, unit=250).values
+    >>> between_positions(sv.runs(chain, length=3), {"a": (0, 0), "b": (300, 400)}, unit=250).values
     (Fraction(0, 1), Fraction(2, 1))
     """
     size = len(language.alphabet)
@@ -254,9 +254,9 @@ def between_places(
         raise ParameterError("unit", expected=_EXPECTED, found=unit)
     points = []
     for symbol in language.alphabet.symbols:
-        if symbol not in places:
+        if symbol not in positions:
             raise ParameterError("places", expected="coordinates of every symbol", found=f"none of {symbol!r}")
-        x, y = places[symbol]
+        x, y = positions[symbol]
         points.append((exact(x, name="x") / step, exact(y, name="y") / step))
     unit_of_all = _common_unit("places", (part for point in points for part in point))
     across = np.array([int(x * unit_of_all) for x, _ in points], dtype=object)
@@ -342,10 +342,10 @@ def _cost(
     far: int = INFINITE
     if finite.all():
         far = len(levels) - 1
-    kept = np.isfinite(table) if far == INFINITE else (number != far) | np.eye(len(table), dtype=np.bool_)
-    first = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-    listing: tuple[Any, ...] = np.nonzero(kept)
-    metric = SymbolCosts(first, listing[1].astype(np.int32), number[kept].astype(np.int32))
+    listed = np.isfinite(table) if far == INFINITE else (number != far) | np.eye(len(table), dtype=np.bool_)
+    first = np.concatenate([[0], np.cumsum(listed.sum(axis=1))]).astype(np.int64)
+    listing: tuple[Any, ...] = np.nonzero(listed)
+    metric = SymbolCosts(first, listing[1].astype(np.int32), number[listed].astype(np.int32))
     return Cost(
         name=name,
         values=tuple(Fraction(int(level), unit) for level in levels[finite]),

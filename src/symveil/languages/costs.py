@@ -165,8 +165,8 @@ class Cost:
         size = len(metric.first) - 1
         wanted = own.astype(np.int64) * size + symbols
         keys = self._keys[self.metric_of[position]]
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, metric.level[place], self.far)
+        index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[index] == wanted, metric.level[index], self.far)
 
     @computed_once
     def _keys(self) -> tuple[NDArray[np.int64], ...]:
@@ -194,10 +194,10 @@ class Cost:
 
     def drop(self, word: Codes, words: Codes, *, begin: int = 0) -> list[Fraction | None]:
         """By how many rates ln κ(word, row) lies below 0; None where the weight is 0."""
-        found = self.distances(word, words, begin=begin)
+        result = self.distances(word, words, begin=begin)
         if self.period == 1:
-            return found
-        return [None if far is None else Fraction((int(far) + self.start_phase) // self.period) for far in found]
+            return result
+        return [None if far is None else Fraction((int(far) + self.start_phase) // self.period) for far in result]
 
     @computed_once
     def digest(self) -> str:

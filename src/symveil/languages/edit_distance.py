@@ -111,7 +111,7 @@ def edit_distances_between(words: Sequence[Codes], others: Sequence[Codes]) -> N
     >>> edit_distances_between(rows, rows).tolist()
     [[0, 2, 2], [2, 0, 3], [2, 3, 0]]
     """
-    found = np.zeros((len(words), len(others)), dtype=np.int32)
+    results = np.zeros((len(words), len(others)), dtype=np.int32)
     lengths = np.array([len(word) for word in words], dtype=np.int64)
     order = np.argsort(np.array([-len(word) for word in others], dtype=np.int64), kind="stable")
     texts = [others[index] for index in order]
@@ -119,20 +119,20 @@ def edit_distances_between(words: Sequence[Codes], others: Sequence[Codes]) -> N
     padded = np.zeros((len(texts), longest), dtype=np.int64)
     for row, text in enumerate(texts):
         padded[row, : len(text)] = text
-    going_on = np.array([sum(len(text) > place for text in texts) for place in range(longest)], dtype=np.int64)
+    going_on = np.array([sum(len(text) > position for text in texts) for position in range(longest)], dtype=np.int64)
     symbols = 1 + max((int(word.max()) for word in (*words, *others) if len(word)), default=0)
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         if length == 0:
-            found[rows[:, None], order] = [len(text) for text in texts]
+            results[rows[:, None], order] = [len(text) for text in texts]
             continue
         blocks = -(-length // _BITS)
         at_once = max(1, min(_PAIRS_AT_ONCE // max(1, len(texts)), _MASK_BYTES // (8 * symbols * blocks)))
         for begin in range(0, len(rows), at_once):
             some = rows[begin : begin + at_once]
             patterns = np.stack([words[index] for index in some.tolist()]).astype(np.int64)
-            found[some[:, None], order] = _distances(patterns, padded, going_on, symbols)
-    return found
+            results[some[:, None], order] = _distances(patterns, padded, going_on, symbols)
+    return results
 
 
 def _distances(patterns: NDArray[np.int64], texts: NDArray[np.int64], going_on: NDArray[np.int64], symbols: int
@@ -141,14 +141,14 @@ def _distances(patterns: NDArray[np.int64], texts: NDArray[np.int64], going_on: 
     count, length = patterns.shape
     blocks = -(-length // _BITS)
     masks = np.zeros((blocks, count, symbols), dtype=np.uint64)  # where in the pattern a symbol stands
-    for place in range(length):
-        masks[place // _BITS, np.arange(count), patterns[:, place]] |= _ONE << np.uint64(place % _BITS)
+    for index in range(length):
+        masks[index // _BITS, np.arange(count), patterns[:, index]] |= _ONE << np.uint64(index % _BITS)
     ups = [np.full((count, len(texts)), ~np.uint64(0)) for _ in range(blocks)]
     downs = [np.zeros((count, len(texts)), dtype=np.uint64) for _ in range(blocks)]
     distances = np.full((count, len(texts)), length, dtype=np.int32)
     last = np.uint64((length - 1) % _BITS)
-    for place, active in enumerate(going_on.tolist()):
-        read = texts[:active, place]
+    for index, active in enumerate(going_on.tolist()):
+        read = texts[:active, index]
         up_in = np.broadcast_to(_ONE, (count, active))  # in the row of the empty pattern each symbol costs 1
         down_in = np.broadcast_to(np.uint64(0), (count, active))
         for block in range(blocks):

@@ -11,7 +11,7 @@ After j symbols have been read, all that matters for distances up to k is a *pro
 way to have matched the word's first j+δ symbols, for δ = −k … k, capped at k+1. (Farther from the
 diagonal the length alone costs more than k.) It is the band of row j of the textbook's table. The
 next profile depends on the last one and on one number, the *pattern* of the symbol read: bit δ+k
-says whether it equals the word's symbol j+δ+1. Neither mentions the word, so steps are worked out
+says whether it equals the word's symbol j+δ+1. Neither mentions the word, so steps are computed
 once per process and k, however many words are looked at; an NFA has several runs for a word, a
 profile is reached by exactly one.
 
@@ -67,21 +67,21 @@ class UniversalAutomaton:
     def step(self, profile: Profile, pattern: int) -> Profile | None:
         """The profile after a symbol with this pattern; None where every distance exceeds k for good."""
         key = (profile, pattern)
-        found = self._steps.get(key, _UNKNOWN)
-        if found is _UNKNOWN:
-            if len(self._steps) >= _MOST_STEPS_KEPT:
+        result = self._steps.get(key, _UNKNOWN)
+        if result is _UNKNOWN:
+            if len(self._steps) >= _MOST_STEPS_CACHED:
                 self._steps.clear()  # another thread may be reading: it works its step out again
-            found = self._steps[key] = self._work_out(profile, pattern)
-        return found
+            result = self._steps[key] = self._work_out(profile, pattern)
+        return result
 
     def _work_out(self, profile: Profile, pattern: int) -> Profile | None:
         cap = self.within + 1
         after: list[int] = []
         left = cap
-        for place, diagonal in enumerate(profile):
-            kept_or_substituted = diagonal if pattern >> place & 1 else diagonal + 1
-            inserted = profile[place + 1] + 1 if place + 1 < self.width else cap
-            left = min(kept_or_substituted, inserted, left + 1, cap)
+        for index, diagonal in enumerate(profile):
+            same_or_substituted = diagonal if pattern >> index & 1 else diagonal + 1
+            inserted = profile[index + 1] + 1 if index + 1 < self.width else cap
+            left = min(same_or_substituted, inserted, left + 1, cap)
             after.append(left)
         return tuple(after) if min(after) < cap else None
 
@@ -89,11 +89,11 @@ class UniversalAutomaton:
         """The distance to a word that is `ahead` symbols longer than what was read; None beyond k."""
         if abs(ahead) > self.within:
             return None
-        found = profile[self.within + ahead]
-        return found if found <= self.within else None
+        result = profile[self.within + ahead]
+        return result if result <= self.within else None
 
 
-_MOST_STEPS_KEPT = 400_000
+_MOST_STEPS_CACHED = 400_000
 _UNKNOWN: Profile = ()
 
 
@@ -110,10 +110,10 @@ def patterns_at(codes: tuple[int, ...], position: int, within: int) -> dict[int,
     {0: 5, 1: 2}
     """
     patterns: dict[int, int] = {}
-    for place in range(2 * within + 1):
-        index = position + place - within
+    for offset in range(2 * within + 1):
+        index = position + offset - within
         if 0 <= index < len(codes):
-            patterns[codes[index]] = patterns.get(codes[index], 0) | 1 << place
+            patterns[codes[index]] = patterns.get(codes[index], 0) | 1 << offset
     return patterns
 
 
@@ -196,14 +196,14 @@ class EditNeighbours:
                 if after is None:
                     continue
                 node = (after, target)
-                place = number.get(node)
-                if place is None:
-                    place = number[node] = len(following.nodes)
+                index = number.get(node)
+                if index is None:
+                    index = number[node] = len(following.nodes)
                     following.nodes.append(node)
                     following.words.append(0)
                     following.arriving.append([])
-                following.words[place] += words * len(symbols)
-                following.arriving[place].append((source, symbols))
+                following.words[index] += words * len(symbols)
+                following.arriving[index].append((source, symbols))
         return following
 
     def _free_groups(self, patterns: dict[int, int]) -> list[tuple[int, tuple[int, ...] | range, int]]:

@@ -77,9 +77,9 @@ def _resample(
     undecided = deciding <= chance.last[0]
     undecided ^= resample
     if undecided.any():
-        for place in zip(*np.nonzero(undecided), strict=True):
-            row = int(place[0] if row_of is None else row_of[place[0]])
-            resample[place] = chance.resolve(int(deciding[place]), bits.of_row(row)) == 0
+        for index in zip(*np.nonzero(undecided), strict=True):
+            row = int(index[0] if row_of is None else row_of[index[0]])
+            resample[index] = chance.resolve(int(deciding[index]), bits.of_row(row)) == 0
     np.copyto(target, drawn, where=resample)
 
 

@@ -124,8 +124,8 @@ class WordGraph:
     def step(self, state: int, symbol: int) -> int | None:
         """Where a symbol leads, or None."""
         low, high = int(self.first[state]), int(self.first[state + 1])
-        place = low + int(np.searchsorted(self.symbol[low:high], symbol))
-        return int(self.target[place]) if place < high and self.symbol[place] == symbol else None
+        index = low + int(np.searchsorted(self.symbol[low:high], symbol))
+        return int(self.target[index]) if index < high and self.symbol[index] == symbol else None
 
     def states_of(self, codes: Iterable[int]) -> list[int]:
         """The states that a word passes through, the start included, as far as it can be followed."""

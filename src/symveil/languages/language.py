@@ -133,8 +133,8 @@ def require_language(language: object) -> None:
     symveil.errors.ParameterError: language: expected words(alphabet, length) or runs(model, length), found a str
     """
     if not hasattr(language, "metric"):
-        found = f"a {type(language).__name__}"
-        raise ParameterError("language", expected="words(alphabet, length) or runs(model, length)", found=found)
+        actual = f"a {type(language).__name__}"
+        raise ParameterError("language", expected="words(alphabet, length) or runs(model, length)", found=actual)
 
 
 def first_unknown(codes: Codes, lengths: Lengths, alphabet: Alphabet) -> NDArray[np.int64]:

@@ -230,9 +230,9 @@ class OpenRuns(_SecretLengths):
 
     def _can_be_counted(self, longest: int) -> bool:
         bits = longest * math.log2(max(self.graph.widest, 2)) / 2  # of a count, on average
-        kept = longest * self.graph.state_count * (40 + bits / 8)
+        stored_bytes = longest * self.graph.state_count * (40 + bits / 8)
         added = longest * self.graph.edge_count * (1 + bits / 1000)
-        return kept <= _MOST_BYTES and added <= _MOST_ADDITIONS
+        return stored_bytes <= _MOST_BYTES and added <= _MOST_ADDITIONS
 
     @property
     def alphabet(self) -> Alphabet:

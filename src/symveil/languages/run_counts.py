@@ -35,7 +35,7 @@ from symveil.randomness import BitSource, uniform_integer
 if TYPE_CHECKING:
     from symveil.languages.runs import RunLanguage
 
-Place = tuple[int, int, int]
+Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
 
 # Stretches are kept in pieces: the memory of long words must not grow with the square of their length.
@@ -45,12 +45,12 @@ _LONGEST_STRETCH = 32
 class _Crossing:
     """A stretch without a choice, then the choices: symbols, where they lead, how many words come up to each."""
 
-    __slots__ = ("following", "places", "stretch", "symbols", "up_to")
+    __slots__ = ("following", "stretch", "symbols", "targets", "up_to")
 
-    def __init__(self, stretch: list[int], choices: list[tuple[int, Place, int]]) -> None:
+    def __init__(self, stretch: list[int], choices: list[tuple[int, Node, int]]) -> None:
         self.stretch = stretch
         self.symbols = [symbol for symbol, _, _ in choices]
-        self.places = [place for _, place, _ in choices]
+        self.targets = [target for _, target, _ in choices]
         self.up_to = list(accumulate(ways for _, _, ways in choices))
         self.following: list[_Crossing | None] = [None] * len(choices)
 
@@ -61,53 +61,53 @@ class RunRanks:
     def __init__(self, graph: WordGraph, codes: Codes, ways: Callable[[int, int, int], int]) -> None:
         self._graph, self._ways = graph, ways
         self._codes: list[int] = codes.tolist()
-        self._crossings: dict[Place, _Crossing] = {}
+        self._crossings: dict[Node, _Crossing] = {}
 
-    def word(self, begin: Place, rank: int) -> list[int]:
+    def word(self, begin: Node, rank: int) -> list[int]:
         """What follows from `begin` in word number `rank`, counted from 0, of those that finish from there."""
-        found: list[int] = []
+        codes: list[int] = []
         crossing = self._crossing(begin)
         while True:
-            found += crossing.stretch
+            codes += crossing.stretch
             if not crossing.symbols:
-                return found
+                return codes
             choice = bisect_right(crossing.up_to, rank)
-            found.append(crossing.symbols[choice])
+            codes.append(crossing.symbols[choice])
             if choice:
                 rank -= crossing.up_to[choice - 1]
             following = crossing.following[choice]
             if following is None:
-                following = crossing.following[choice] = self._crossing(crossing.places[choice])
+                following = crossing.following[choice] = self._crossing(crossing.targets[choice])
             crossing = following
 
-    def _crossing(self, place: Place) -> _Crossing:
-        if place not in self._crossings:
-            self._crossings[place] = self._explored(place)
-        return self._crossings[place]
+    def _crossing(self, position: Node) -> _Crossing:
+        if position not in self._crossings:
+            self._crossings[position] = self._explored(position)
+        return self._crossings[position]
 
-    def _explored(self, place: Place) -> _Crossing:
+    def _explored(self, node: Node) -> _Crossing:
         stretch: list[int] = []
-        choices = self._choices(place)
+        choices = self._choices(node)
         while len(choices) == 1 and len(stretch) < _LONGEST_STRETCH:
-            ((symbol, place, _),) = choices
+            ((symbol, node, _),) = choices
             stretch.append(symbol)
-            choices = self._choices(place)
+            choices = self._choices(node)
         return _Crossing(stretch, choices)
 
-    def _choices(self, place: Place) -> list[tuple[int, Place, int]]:
+    def _choices(self, node: Node) -> list[tuple[int, Node, int]]:
         """The symbols with which a word can go on, in order."""
-        position, state, errors = place
+        position, state, errors = node
         if position == len(self._codes):
             return []
-        own, found = self._codes[position], []
+        own, choices = self._codes[position], []
         low, high = int(self._graph.first[state]), int(self._graph.first[state + 1])
         edges = zip(self._graph.symbol[low:high].tolist(), self._graph.target[low:high].tolist(), strict=True)
         for symbol, target in edges:
             left = errors - (symbol != own)
             ways = self._ways(position + 1, left, target)
             if ways:
-                found.append((symbol, (position + 1, target, left), ways))
-        return found
+                choices.append((symbol, (position + 1, target, left), ways))
+        return choices
 
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.

@@ -61,10 +61,10 @@ class Hits:
         self.symbol, self.state = pairs[:, 0].astype(np.int64), np.append(pairs[:, 1], 0).astype(np.int64)
         counts = np.bincount(self.symbol, minlength=len(graph.alphabet))
         self.of = np.full((len(graph.alphabet), int(counts.max())), len(self.symbol), dtype=np.int64)
-        place = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self.of[self.symbol, place] = np.arange(len(self.symbol))
-        self._asked = 0
-        self._kept: Paths | None = None
+        index = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
+        self.of[self.symbol, index] = np.arange(len(self.symbol))
+        self._count_requested = 0
+        self._cached: Paths | None = None
 
     def to(self, own: Integers, language: RunLanguage) -> tuple[Paths, Integers]:
         """The table of paths to some hits, and where in it they stand.
@@ -73,11 +73,11 @@ class Hits:
         """
         number, steps = len(self.symbol), _steps(language)
         occurring = np.unique(own[own < number])
-        self._asked += len(occurring)
-        if self._asked >= number and _keeps_all(language):
-            if self._kept is None or len(self._kept.table) < steps:  # a table for longer words serves shorter ones
-                self._kept = self.paths(np.arange(number), steps)
-            return self._kept, own
+        self._count_requested += len(occurring)
+        if self._count_requested >= number and _keeps_all(language):
+            if self._cached is None or len(self._cached.table) < steps:  # a table for longer words serves shorter ones
+                self._cached = self.paths(np.arange(number), steps)
+            return self._cached, own
         table = self.paths(occurring, language.largest_distance)
         return table, np.where(own < number, np.searchsorted(occurring, own), len(occurring))
 
@@ -246,10 +246,10 @@ class RunNeighboursBatch:
                 block, rank = _chosen(sums, rank)
                 first = first + block * _BLOCK
                 stop = np.minimum(first + _BLOCK, stop)
-            place = np.arange(int((stop - first).max()))[:, None]
-            edge = np.minimum(first + place, stop - 1)
+            index = np.arange(int((stop - first).max()))[:, None]
+            edge = np.minimum(first + index, stop - 1)
             ways = np.where(edge == own, own_ways, missed.ways(graph.target[edge]))
-            ways[place >= stop - first] = 0
+            ways[index >= stop - first] = 0
             chosen, rank = _chosen(ways, rank)
             edge = first + chosen
             released[:, self._begin + position] = graph.symbol[edge]

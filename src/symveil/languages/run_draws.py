@@ -81,7 +81,7 @@ class ExactDraw:
             # an edge that can never be taken has no share: it is left out, not cut off
             options = self._options(position, state)
             choice = Boundaries(
-                lambda place=position, among=options, now=phase: self._cut_points(place, among, now)  # type: ignore[misc]
+                lambda at=position, among=options, now=phase: self._cut_points(at, among, now)  # type: ignore[misc]
             )
             edge, level = options[choice.resolve(int(words[position]), bits)]
             released[position] = graph.symbol[edge]
@@ -195,9 +195,9 @@ def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np
     layer = graph.sum_over_edges(values) * weights.step_weights[weights.costs.far, 0]
     lane, listed = _spread(np.arange(len(own)), metric.first[own], metric.first[own + 1])
     read = metric.symbol[listed]
-    place, found = _spread(np.arange(len(read)), first[read], first[read + 1])
-    edge, lane = by_symbol[found], lane[place]
-    gain = weights.excess[metric.level[listed]][place] * weights.edge_weights[edge] * after[graph.target[edge], lane]
+    index, result = _spread(np.arange(len(read)), first[read], first[read + 1])
+    edge, lane = by_symbol[result], lane[index]
+    gain = weights.excess[metric.level[listed]][index] * weights.edge_weights[edge] * after[graph.target[edge], lane]
     if metric.only_itself:
         # a state has one edge for a symbol at most, so that no entry occurs twice
         layer[source[edge], lane] += gain
@@ -281,8 +281,8 @@ def _choose(
     graph, costs = weights.graph, weights.costs
     first = graph.first[state]
     degree = graph.first[state + 1] - first
-    place = np.arange(int(degree.max()))[:, None]
-    edge = np.where(place < degree, first + place, first)
+    offset = np.arange(int(degree.max()))[:, None]
+    edge = np.where(offset < degree, first + offset, first)
     levels = costs.levels(position, own, graph.symbol[edge])
     following = costs.next_phase[levels, phase]
     index = (graph.target[edge] * np.int64(costs.phases) + following) * np.int64(after.shape[2]) + lane
@@ -290,12 +290,12 @@ def _choose(
     value *= weights.step_weights[levels, phase]
     if weights.is_weighted:
         value *= weights.edge_weights[edge]
-    value[(place >= degree) | (levels == INFINITE)] = 0.0
+    value[(offset >= degree) | (levels == INFINITE)] = 0.0
     sums = np.cumsum(value, axis=0)
     total = sums[-1]
     point = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 * total
     chosen = np.minimum((point >= sums).sum(axis=0), degree - 1)
     # the last sum is the whole, which no draw reaches: it is not a boundary
-    near = np.where(place < degree - 1, np.abs(sums - point), np.inf).min(axis=0)
+    near = np.where(offset < degree - 1, np.abs(sums - point), np.inf).min(axis=0)
     sure = (near > weights.margin * total) & (total > (weights.smallest_total or 0.0))
     return first + chosen, following[chosen, np.arange(len(chosen))], sure

@@ -4,7 +4,7 @@ Words are taken sixteen at a time: the backward pass then adds short vectors, on
 which the processor does in a few instructions. With one phase and few symbols near the word's (with the Hamming
 distance: its own) all are summed as if they were far ones, and the excess of the near ones is added lane by lane
 afterwards: V(i,·) = κ_far·(A V(i+1,·)) + Σ (κ − κ_far)·(the edges that read them). With several phases a difference of
-two weights would cancel, and where many symbols are near, it is no gain: then it is worked out for every *arrival*, a
+two weights would cancel, and where many symbols are near, it is no gain: then it is computed for every *arrival*, a
 state with the symbol that leads there, what it is worth to each lane, and that is summed over edges.
 """
 
@@ -189,8 +189,8 @@ def _draw_part(
                     for near in range(near_first[metric, own], near_first[metric, own + 1]):
                         gain = excess[near_level[near]]
                         read = near_symbol[near]
-                        for place in range(symbol_first[read], symbol_first[read + 1]):
-                            edge = symbol_edge[place]
+                        for index in range(symbol_first[read], symbol_first[read + 1]):
+                            edge = symbol_edge[index]
                             layer[source[edge], lane] += gain * edge_weight[edge] * after[target[edge], lane]
                 continue
             for lane in range(used):
@@ -217,27 +217,27 @@ def _draw_part(
                 near_begin, near_end = near_first[metric, own], near_first[metric, own + 1]
                 edges, degree = first[state], first[state + 1] - first[state]
                 total = 0.0
-                for place in range(degree):
-                    level = _level(near_symbol, near_level, near_begin, near_end, symbol[edges + place], far)
-                    level_at[place] = level
+                for index in range(degree):
+                    level = _level(near_symbol, near_level, near_begin, near_end, symbol[edges + index], far)
+                    level_at[index] = level
                     share = 0.0
                     if level >= 0:
-                        to = target[edges + place] * phases + next_phase[level, phase]
-                        share = edge_weight[edges + place] * step_weight[level, phase] * value[position + 1, to, lane]
+                        to = target[edges + index] * phases + next_phase[level, phase]
+                        share = edge_weight[edges + index] * step_weight[level, phase] * value[position + 1, to, lane]
                     total += share
-                    share_of[place] = share
+                    share_of[index] = share
                 sure = total > smallest
                 point = (words[word, position] >> np.uint64(11)) * 2.0**-53 * total
                 slack = margin * total
                 running = 0.0
                 chosen = edges + degree - 1
-                for place in range(degree - 1):
-                    running += share_of[place]
+                for index in range(degree - 1):
+                    running += share_of[index]
                     if abs(point - running) <= slack:
                         sure = False
                         break
                     if point < running:
-                        chosen = edges + place
+                        chosen = edges + index
                         break
                 if not sure:
                     break

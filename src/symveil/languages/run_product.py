@@ -101,8 +101,8 @@ def product_diagram(
     """
     spell = state_label or partial(_state_label, language)
     near = RunNeighbours(language, codes)
-    found = near.count(exactly)
-    if found == 0:
+    words_there = near.count(exactly)
+    if words_there == 0:
         possible = [distance for distance, count in enumerate(near.counts()) if count]
         raise ParameterError("distance", expected=f"one of {possible}, which have words", found=exactly)
     ways = _reachable_ways(language, codes, near, exactly)
@@ -136,7 +136,7 @@ def product_diagram(
         if target in ways
     )
     return Diagram(
-        title=f"Distance exactly {exactly} · {count_label(found)} word{'' if found == 1 else 's'}",
+        title=f"Distance exactly {exactly} · {count_label(words_there)} word{'' if words_there == 1 else 's'}",
         nodes=nodes,
         edges=edges,
         label_meaning="state of the model; iᵉ: after i symbols, e errors",

@@ -69,11 +69,11 @@ def pair_graph(language: RunLanguage) -> PairGraph:
         raise ParameterError("balance", expected="a Markov chain, whose symbols are states", found="actions")
     beginning = np.array(graph.edges(graph.start), dtype=np.int64)
     first_symbols = graph.symbol[beginning]
-    kept = np.flatnonzero(graph.source != graph.start) if _never_entered(graph) else np.arange(graph.edge_count)
+    edges = np.flatnonzero(graph.source != graph.start) if _never_entered(graph) else np.arange(graph.edge_count)
     number = np.full(graph.edge_count, -1)
-    number[kept] = 1 + len(beginning) + np.arange(len(kept))
+    number[edges] = 1 + len(beginning) + np.arange(len(edges))
     # the edge behind each state, the first symbols' included
-    edge_of = np.concatenate([beginning, kept])
+    edge_of = np.concatenate([beginning, edges])
     degree = np.diff(graph.first)[graph.target[edge_of]]
     if degree.sum() > _MOST_EDGES:
         raise TooLargeError(f"balance: expected at most {_MOST_EDGES} pairs of edges, found {int(degree.sum())}")

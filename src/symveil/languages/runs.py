@@ -267,9 +267,9 @@ class RunLanguage:
 
 
 def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    found = np.zeros(graph.state_count, dtype=np.bool_)
-    found[graph.source[layer[graph.target]]] = True
-    return found
+    results = np.zeros(graph.state_count, dtype=np.bool_)
+    results[graph.source[layer[graph.target]]] = True
+    return results
 
 
 def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLanguage:

@@ -32,7 +32,7 @@ from symveil.numbers.once import LastFew
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
-_MOST_KEPT_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
+_MOST_CACHED_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
 
 Booleans = NDArray[np.bool_]
 
@@ -89,7 +89,7 @@ _metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
 
 
 def _metric_of(relation: Any, cap: int | None) -> SymbolCosts:
-    if relation.shape[0] > _MOST_KEPT_SYMBOLS:
+    if relation.shape[0] > _MOST_CACHED_SYMBOLS:
         return _listed(_by_hops(relation, cap))
     return _metrics.of((_name(relation), cap), lambda: _listed(_by_hops(relation, cap)))
 
@@ -105,22 +105,22 @@ def _by_hops(relation: Any, cap: int | None) -> Any:
 
     On large networks most pairs are many hops apart: they are kept once, by rows.
     """
-    found = sparse.identity(relation.shape[0], dtype=np.int32, format="csr")
-    frontier, hops = found, 0
+    results = sparse.identity(relation.shape[0], dtype=np.int32, format="csr")
+    frontier, hops = results, 0
     while frontier.nnz and (cap is None or hops + 1 < cap):
         following = _truth(frontier @ relation)
-        frontier = following - following.multiply(found > 0)
+        frontier = following - following.multiply(results > 0)
         del following
         frontier.eliminate_zeros()
         hops += 1
-        _check_room(found.nnz + frontier.nnz)
-        found = found + frontier * np.int32(hops + 1)
-    return found
+        _check_room(results.nnz + frontier.nnz)
+        results = results + frontier * np.int32(hops + 1)
+    return results
 
 
-def _listed(found: Any) -> SymbolCosts:
-    found.sort_indices()
-    return SymbolCosts(found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data - np.int32(1))
+def _listed(result: Any) -> SymbolCosts:
+    result.sort_indices()
+    return SymbolCosts(result.indptr.astype(np.int64), result.indices.astype(np.int32), result.data - np.int32(1))
 
 
 def _check_room(entries: int) -> None:
@@ -132,9 +132,9 @@ def _check_room(entries: int) -> None:
 
 def _truth(matrix: Any) -> Any:
     """1 where an entry is positive (products are summed in 32 bits: in 8 a sum of 256 ones would vanish)."""
-    found = sparse.csr_matrix(matrix)
-    found.data = np.ones(len(found.data), dtype=np.int32)
-    return found
+    results = sparse.csr_matrix(matrix)
+    results.data = np.ones(len(results.data), dtype=np.int32)
+    return results
 
 
 # --- the relation --------------------------------------------------------------------------------------------------
@@ -197,9 +197,9 @@ def _chain_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
 
     @cache
     def step(before: int, after: int) -> Any:
-        kept = masks[before][source] & masks[after][graph.target]
-        ones = np.ones(int(kept.sum()), dtype=np.int32)
-        return sparse.csr_matrix((ones, (source[kept], graph.target[kept])), shape=(size, size))
+        remaining = masks[before][source] & masks[after][graph.target]
+        ones = np.ones(int(remaining.sum()), dtype=np.int32)
+        return sparse.csr_matrix((ones, (source[remaining], graph.target[remaining])), shape=(size, size))
 
     @cache
     def joined(layers: tuple[int, ...], towards: str) -> Any | None:
@@ -210,9 +210,9 @@ def _chain_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
         product = step(layers[0], layers[1])
         for before, after in pairwise(layers[1:]):
             product = _truth(product @ step(before, after))
-        found = _truth(product.T @ product if towards == "later" else product @ product.T)
-        _check_room(found.nnz)
-        return found
+        result = _truth(product.T @ product if towards == "later" else product @ product.T)
+        _check_room(result.nnz)
+        return result
 
     known: dict[tuple[object, ...], Any] = {}
     for index in range(1, symbols + 1):
@@ -230,7 +230,7 @@ def _chain_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
 def _within(before: list[Any], after: list[Any], adjacency: int, live: Booleans, size: int) -> Any:
     """The union over k + l − 1 ≤ b of (k-th before) ∩ (l-th after), on the live states, without the diagonal."""
     everything = None
-    found = sparse.csr_matrix((len(live), len(live)), dtype=np.int32)
+    results = sparse.csr_matrix((len(live), len(live)), dtype=np.int32)
     for k, ancestors in enumerate(before, start=1):
         for following, descendants in enumerate(after, start=1):
             if k + following - 1 > adjacency:
@@ -238,18 +238,18 @@ def _within(before: list[Any], after: list[Any], adjacency: int, live: Booleans,
             if ancestors is None and descendants is None:
                 everything = live
             elif ancestors is None or descendants is None:
-                found = found + (descendants if ancestors is None else ancestors)
+                results = results + (descendants if ancestors is None else ancestors)
             else:
-                found = found + ancestors.multiply(descendants)
+                results = results + ancestors.multiply(descendants)
     if everything is not None:
         _check_room(int(everything.sum()) ** 2)
         column = sparse.csr_matrix(everything.astype(np.int32)[:, None])
-        found = found + column @ column.T
-    found = _truth(found)
-    found = sparse.csr_matrix(found[:size, :size])
-    found.setdiag(0)
-    found.eliminate_zeros()
-    return _truth(found)
+        results = results + column @ column.T
+    results = _truth(results)
+    results = sparse.csr_matrix(results[:size, :size])
+    results.setdiag(0)
+    results.eliminate_zeros()
+    return _truth(results)
 
 
 def _pair_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
@@ -279,9 +279,9 @@ def _pair_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
     for index in range(symbols):
         reached = before[source[:, None], source[None, :]] + differ
         possible = (reached + after[index][graph.target[:, None], graph.target[None, :]] <= adjacency) & (differ == 1)
-        found = np.unique(pairs_of_symbols[possible])
+        results = np.unique(pairs_of_symbols[possible])
         yield sparse.csr_matrix(
-            (np.ones(len(found), dtype=np.int32), (found // letters, found % letters)), shape=(letters, letters)
+            (np.ones(len(results), dtype=np.int32), (results // letters, results % letters)), shape=(letters, letters)
         )
         before = np.full((size, size), beyond)
         np.minimum.at(before, (graph.target[:, None], graph.target[None, :]), np.minimum(reached, beyond))

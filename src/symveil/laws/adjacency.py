@@ -112,11 +112,11 @@ class AdjacencyTable:
         }
 
     def __str__(self) -> str:
-        said: list[str] = []
+        notes: list[str] = []
         for row in self.rows:
-            explained = any(" alternatives " in each for each in said)
-            said.append(row._sentence("{middle}, {share}") if explained else row.sentence())
-        return "; ".join(said)
+            explained = any(" alternatives " in each for each in notes)
+            notes.append(row._sentence("{middle}, {share}") if explained else row.sentence())
+        return "; ".join(notes)
 
 
 def adjacency_table(language: Language, *, adjacencies: Iterable[Adjacency] | None = None) -> AdjacencyTable:
@@ -161,8 +161,8 @@ def _table(language: RunLanguage, adjacencies: tuple[Adjacency, ...], sampled: i
     rows = []
     for b in adjacencies:
         counts = near.counts_of_all()[1] if b == "all" else within[:, :, b]
-        found = least <= (language.length if b == "all" else b)
-        share = float(shares @ found.mean(axis=1)) if language.length else 1.0
+        result = least <= (language.length if b == "all" else b)
+        share = float(shares @ result.mean(axis=1)) if language.length else 1.0
         rows.append(HiddenBy(b, min(share, 1.0), tuple(np.minimum(shares @ counts, MOST_WORDS).tolist())))
     return AdjacencyTable(language.length, tuple(rows), len(words), every)
 
@@ -236,8 +236,8 @@ def share_of_positions(language: Language, adjacency: Adjacency, lengths: Iterab
 def _share_at(language: Language, adjacency: Adjacency, length: int, sampled: int) -> float | None:
     words = language.runs
     if words is None or words.length != length:
-        found = language.of_length(length) if isinstance(language, AnyLength) else None
-        words = None if found is None else found.runs
+        result = language.of_length(length) if isinstance(language, AnyLength) else None
+        words = None if result is None else result.runs
     if words is None:
         return None
     b = read_adjacency(adjacency, length=length)
@@ -293,17 +293,17 @@ def _what_each_hides(language: Language, length: int = _USUAL_LENGTH) -> str:
     """The table in one line, where that takes about a second; else how to get it."""
     if language.metric == "levenshtein":
         return "b counts the insertions, deletions and substitutions that are to be hidden"
-    found = language.runs or _usual_words(language, length)
+    result = language.runs or _usual_words(language, length)
     how = "symveil explain --model M --length N, in Python sv.adjacency_table, shows"
-    if found is None:
+    if result is None:
         return f"{how} what each b hides"
-    shown = [b for b in _IN_A_MESSAGE if b < found.largest_distance]
-    work = max(found.length * found.graph.edge_count * (max(shown, default=0) + 1) ** 2, 1)
+    shown = [b for b in _IN_A_MESSAGE if b < result.largest_distance]
+    work = max(result.length * result.graph.edge_count * (max(shown, default=0) + 1) ** 2, 1)
     words = min(_MOST_WORK_IN_A_MESSAGE // work, SAMPLED_WORDS)
     if words < _FEWEST_WORDS:
         return f"{how} what each b hides"
-    table = _table(found, (*shown, "all"), words)
-    return f"in words of {found.length} symbols {table}; {how} more"
+    table = _table(result, (*shown, "all"), words)
+    return f"in words of {result.length} symbols {table}; {how} more"
 
 
 def _usual_words(language: Language, length: int) -> RunLanguage | None:

@@ -69,7 +69,7 @@ class Guarantee:
     loss
         The proved loss before it was rounded; None where it is infinite.
     delta
-        Above 0 it is another promise, (ε, δ): what is said of ε may fail with a probability of at most δ.
+        Above 0 it is another promise, (ε, δ): the bound ε may fail with a probability of at most δ.
     curve
         The loss at every distance; mechanisms add it.
 

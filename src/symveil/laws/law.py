@@ -99,7 +99,7 @@ def release_chain(
         name, label = last[symbol]
         labels[name] = label
         rows.append((name, name, Fraction(1)))
-    related: list[Pair] = [(a, b) for place, a in enumerate(starts) for b in starts[place + 1 :]]
+    related: list[Pair] = [(a, b) for index, a in enumerate(starts) for b in starts[index + 1 :]]
     chain = LabelledChain.from_transitions(
         rows, labels=labels, states=tuple(labels), related=related if len(starts) <= _MOST_RELATED else ()
     )

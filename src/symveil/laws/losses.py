@@ -45,12 +45,12 @@ class PairLosses:
 
     def delta(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
         """δ(ε) for each ε, rounded upwards; 0 where no loss is larger."""
-        found = np.zeros(len(epsilon))
+        results = np.zeros(len(epsilon))
         for at, value in enumerate(epsilon.tolist()):
             first = int(np.searchsorted(self.losses, value, side="right"))
             if first < len(self.losses):
-                found[at] = -np.dot(np.expm1(value - self.losses[first:]), self.chances[first:])
-        return np.minimum(found, 1.0)
+                results[at] = -np.dot(np.expm1(value - self.losses[first:]), self.chances[first:])
+        return np.minimum(results, 1.0)
 
 
 def pair_losses(

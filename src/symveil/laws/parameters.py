@@ -51,8 +51,10 @@ def require_spellable(value: Fraction, name: str) -> Fraction:
     Fraction(1, 3)
     """
     if max(value.numerator, value.denominator) >= _TOO_MANY_DIGITS:
-        found = "more, which its manifest could not say"
-        raise ParameterError(name, expected=f"a fraction of at most {_MOST_DIGITS} digits above and below", found=found)
+        actual = "more, which its manifest could not say"
+        raise ParameterError(
+            name, expected=f"a fraction of at most {_MOST_DIGITS} digits above and below", found=actual
+        )
     return value
 
 

@@ -68,7 +68,7 @@ class NearWords:
         """For each word and position the least distance of a word that differs there; NEVER where none does."""
         graph, length = self.language.graph, self.language.length
         source, into = graph.source, _Into.of(graph.target, graph.state_count)
-        found = np.full(self.words.shape, NEVER, dtype=np.int64)
+        results = np.full(self.words.shape, NEVER, dtype=np.int64)
         for rows in self._blocks(1):
             words = self.words[rows]
             back = [np.where(graph.accepting, 0, NEVER)[:, None].repeat(len(words), axis=1).astype(np.int32)]
@@ -81,9 +81,9 @@ class NearWords:
                 steps = forward[source] + self._step_costs(words, position)
                 differs = graph.symbol[:, None] != words[:, position]
                 whole = np.where(differs, steps + back[length - position - 1][graph.target], NEVER)
-                found[rows, position] = np.minimum(whole.min(axis=0, initial=NEVER), NEVER)
+                results[rows, position] = np.minimum(whole.min(axis=0, initial=NEVER), NEVER)
                 forward = into.minimum(np.minimum(steps, NEVER))
-        return found
+        return results
 
     def counts(self, reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many words lie within 0 … reach of each word, itself not counted, and how many of them differ where.

@@ -96,7 +96,7 @@ def grant(
 
 
 def _keep_what_was_spent(connection: sa.Connection, delta: Fraction, book: Book) -> None:
-    """Refuse a δ below what releases that have one have cost somebody."""
+    """Refuse a δ below what releases that have one have cost any person."""
     most = max(spent_deltas(connection, book).values(), default=Fraction(0))
     if delta < most:
         raise LedgerError(
@@ -181,7 +181,7 @@ def totals(database: Database) -> Totals:
 
 def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
     granted, spent = book.column("granted"), book.column("spent")
-    found = connection.execute(
+    result = connection.execute(
         sa.select(
             sa.func.coalesce(sa.func.max(spent), 0), sa.func.coalesce(sa.func.min(granted - spent), 0)
         ).select_from(persons)
@@ -191,13 +191,13 @@ def _book_totals(connection: sa.Connection, book: Book) -> BookTotals:
         compares=book.compares,
         allowance=shown_units(allowance),
         delta=book.read_delta(connection),
-        most_spent=shown_units(int(found[0])),
-        least_left=shown_units(allowance + int(found[1])),
+        most_spent=shown_units(int(result[0])),
+        least_left=shown_units(allowance + int(result[1])),
     )
 
 
 def account(database: Database, name: str) -> Account:
-    """One person's budget. Somebody the ledger has not met has what everybody has."""
+    """One person's budget. A person who is not in the ledger yet has the budget of everyone."""
     with database.reading() as connection:
         rows = persons_named(connection, name)
         numbers = [int(row.number) for row in rows]

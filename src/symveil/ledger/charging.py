@@ -22,7 +22,7 @@ from symveil.numbers.rationals import exact, spelled
 
 OverBudget = Literal["error", "drop"]
 
-_ASKED = "symveil_asked"
+_REQUESTED = "symveil_asked"
 _DUE = "symveil_due"
 _LARGEST_SUM = 4 * 10**18  # within 64 bits, also when two of them are added
 _NAMES_AT_ONCE = 50_000
@@ -75,7 +75,7 @@ def check_unit(database: Database, unit: Unit) -> None:
 
 
 def check_delta(database: Database, loss: str, unit: Unit) -> None:
-    """Refuse now what nobody's budget could pay for: a δ above that of this ledger's budgets."""
+    """Refuse now what no budget could pay for: a δ above that of this ledger's budgets."""
     with database.reading() as connection:
         _check_delta(database, connection, loss, unit)
 
@@ -128,7 +128,7 @@ class Charging:
         self.largest_whole: int | None = None
         """What one person's words lose at most when all of them are replaced, in millionths, once it is looked at."""
         connection.exec_driver_sql(
-            f"CREATE TEMPORARY TABLE {_ASKED} "
+            f"CREATE TEMPORARY TABLE {_REQUESTED} "
             "(name TEXT NOT NULL, alike TEXT NOT NULL, sequences BIGINT NOT NULL, whole BIGINT)"
         )
         self._commit()
@@ -149,13 +149,13 @@ class Charging:
             # a temporary table is this connection's own: nobody waits for this transaction
             self._connection.exec_driver_sql("BEGIN")
             self._connection.exec_driver_sql(
-                f"INSERT INTO {_ASKED} VALUES (?, ?, ?, ?)", rows  # noqa: S608 - our own name
+                f"INSERT INTO {_REQUESTED} VALUES (?, ?, ?, ?)", rows  # noqa: S608 - our own name
             )  # fmt: skip
             self._connection.exec_driver_sql("COMMIT")
             return
         raw: Any = self._connection.connection.driver_connection
         try:
-            with raw.cursor().copy(f"COPY {_ASKED} (name, alike, sequences, whole) FROM STDIN") as copy:
+            with raw.cursor().copy(f"COPY {_REQUESTED} (name, alike, sequences, whole) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
         except self._connection.dialect.loaded_dbapi.Error as error:  # past SQLAlchemy
@@ -165,7 +165,7 @@ class Charging:
         self._commit()
 
     def charge(self, request: Request) -> tuple[LedgerRelease, list[str]]:
-        """Charge everybody, or nobody: the release, and the persons who are left out for lack of budget.
+        """Charge every person, or none: the release, and the persons who are left out for lack of budget.
 
         A release that is pending under this id is not charged again.
         """
@@ -242,7 +242,7 @@ class Charging:
                 return
 
     def _largest_whole(self) -> int | None:
-        """None where no bound is known for somebody."""
+        """None where no bound is known for some person."""
         row = self._connection.exec_driver_sql(f"SELECT COUNT(*) - COUNT(whole), MAX(whole) FROM {_DUE}").one()  # noqa: S608
         return None if row[0] or row[1] is None else int(row[1])
 
@@ -251,7 +251,7 @@ class Charging:
             f"CREATE TEMPORARY TABLE {_DUE} AS "  # noqa: S608 - our own names
             "SELECT name, MIN(alike) AS alike, CAST(SUM(sequences) AS BIGINT) AS sequences, "
             "CASE WHEN COUNT(whole) = COUNT(*) THEN CAST(SUM(whole) AS BIGINT) END AS whole "
-            f"FROM {_ASKED} GROUP BY name"
+            f"FROM {_REQUESTED} GROUP BY name"
         )
 
     def _refused(self, request: Request) -> list[str]:
@@ -277,7 +277,7 @@ class Charging:
         if not rows or delta == 0:
             return list(dict.fromkeys([*((row.name, int(row.sequences)) for row in rows), *without]))
         # whom the ledger has not met has no history: a number that nobody has will do
-        numbers = [-1 - place if row.number is None else int(row.number) for place, row in enumerate(rows)]
+        numbers = [-1 - index if row.number is None else int(row.number) for index, row in enumerate(rows)]
         budgets = [
             Budget(person=number, epsilon_units=row.granted + allowance, sequences=row.sequences)
             for number, row in zip(numbers, rows, strict=True)

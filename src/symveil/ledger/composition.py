@@ -8,7 +8,7 @@ claim throughout:
 * every loss is rounded up to a multiple of one step, as a mechanism with the larger ε: what is
   composed is at least as informative as what happened. Where all ε are multiples of a common step,
   as decimals are, nothing is rounded;
-* the distribution of the sum is worked out from positive numbers only or, where it has many points, as
+* the distribution of the sum is computed from positive numbers only or, where it has many points, as
   the inverse Fourier transform of a product of powers, each of which is known in closed form; a bound on
   the error of all floats involved is taken off δ;
 * losses above `_LARGEST_COMPOSED` are added instead: there e^ε over- and underflows, and composing gains
@@ -151,8 +151,8 @@ def _composed(history: History, delta: float) -> float:
         if times < 0:
             raise ValueError("a loss that occurred less than never")
         if times:
-            one, places = _read(loss)
-            parts[one] += times * places
+            one, mass = _read(loss)
+            parts[one] += times * mass
     added = sum((one.epsilon * times for one, times in parts.items()), Fraction(0))
     if spent := delta_of(history):
         left = exact(delta) - spent
@@ -312,10 +312,10 @@ def spent_deltas(connection: sa.Connection, book: Book) -> dict[str, Fraction]:
         .where(releases.c.loss.like('%"approximate"%'), book.releases(connection))
         .group_by(persons.c.name, releases.c.loss)
     )
-    found: dict[str, Fraction] = defaultdict(Fraction)
+    deltas: dict[str, Fraction] = defaultdict(Fraction)
     for name, loss, times in connection.execute(query).all():
-        found[name] += delta_of([(loss, int(times))])
-    return dict(found)
+        deltas[name] += delta_of([(loss, int(times))])
+    return dict(deltas)
 
 
 def histories(connection: sa.Connection, numbers: list[int], book: Book) -> dict[int, dict[str, int]]:

@@ -202,7 +202,7 @@ class Totals:
 
     @property
     def negative(self) -> str | None:
-        """Why somebody has less than nothing left."""
+        """Why a person's remaining budget is negative."""
         return _negative((each.least_left, each.delta != "0") for each in self.books)
 
     def document(self) -> dict[str, object]:

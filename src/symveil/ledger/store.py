@@ -61,21 +61,21 @@ def persons_named(connection: sa.Connection, name: str) -> list[Any]:
 
 
 def has_old_spellings(connection: sa.Connection) -> bool:
-    """Whether somebody is known by a name that is spelled in another way now."""
+    """Whether a person is known by a name that is spelled in another way now."""
     return any(True for _ in _old_spellings(connection))
 
 
 def respell(connection: sa.Connection) -> None:
     """Give every person the one spelling of their name; put the accounts of a person together who had several.
 
-    Grants and charges are added. What everybody was granted counts once, where each spelling had it before: nobody can
-    lose more than before.
+    Grants and charges are added. What everybody was granted counts once, where each spelling had it before: no person
+    can lose more than before.
     """
-    found: dict[str, list[int]] = defaultdict(list)
+    results: dict[str, list[int]] = defaultdict(list)
     for number, name in _old_spellings(connection):
-        found[person_name(name)].append(number)
+        results[person_name(name)].append(number)
     renamed = []
-    for name, numbers in found.items():
+    for name, numbers in results.items():
         known = connection.scalar(sa.select(persons.c.number).where(persons.c.name == name))
         if known is None:
             renamed.append({"own": numbers[0], "spelled": name})
@@ -127,14 +127,16 @@ def _put_together(connection: sa.Connection, number: int, other: int) -> None:
     known = connection.execute(sa.select(charges).where(charges.c.person == number)).all()
     own = {row.release: row for row in known}
     for row in connection.execute(sa.select(charges).where(charges.c.person == other)).all():
-        place = sa.and_(charges.c.release == row.release, charges.c.person == (number if row.release in own else other))
+        same_charge = sa.and_(
+            charges.c.release == row.release, charges.c.person == (number if row.release in own else other)
+        )
         if row.release in own:
             before = own[row.release]
             whole = None if None in (row.whole, before.whole) else row.whole + before.whole
             sequences = before.sequences + row.sequences
-            connection.execute(charges.update().where(place).values(sequences=sequences, whole=whole))
+            connection.execute(charges.update().where(same_charge).values(sequences=sequences, whole=whole))
         else:
-            connection.execute(charges.update().where(place).values(person=number))
+            connection.execute(charges.update().where(same_charge).values(person=number))
     connection.execute(charges.delete().where(charges.c.person == other))
     connection.execute(grants.update().where(grants.c.person == other).values(person=number))
     connection.execute(persons.delete().where(persons.c.number == other))
@@ -184,7 +186,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that nobody else's comes between."""
+        """One transaction that no other one interrupts."""
         with self.connection() as connection, self.begin_writing(connection):
             yield connection
 

@@ -173,8 +173,8 @@ _PERSONS = Book("persons", "person_granted", "person_spent", "person_allowance",
 def first_use(connection: sa.Connection) -> Compares | None:
     """What grants that name no book are for; None: nothing was charged yet, and no grant has named a book."""
     if connection.info.get(VERSION_OF) == VERSION:
-        found = read_setting(connection, "first_use", None)
-        return None if found is None else "persons" if found == "persons" else "words"
+        result = read_setting(connection, "first_use", None)
+        return None if result is None else "persons" if result == "persons" else "words"
     texts = connection.scalars(sa.select(own_column(releases, "unit", connection)).select_from(releases)).all()
     kinds: set[Compares] = {unit.compares if (unit := read_unit(text)) is not None else "words" for text in set(texts)}
     if kinds or read_setting(connection, "unit", None) is not None:

@@ -178,8 +178,8 @@ def _distance(adjacency: Adjacency) -> float:
     return float("inf") if adjacency == "all" else float(adjacency)
 
 
-PLACES = 12
-UNIT = 10**PLACES
+DECIMALS = 12
+UNIT = 10**DECIMALS
 WHOLE_PART = 10**6
 """Losses of whole words are written in millionths of ε: so many units each."""
 LARGEST = 1_000_000
@@ -229,5 +229,5 @@ def shown_units(units: int) -> str:
     ('0.3', '-0.000000000001', '2')
     """
     whole, rest = divmod(abs(units), UNIT)
-    text = f"{whole}.{rest:0{PLACES}d}".rstrip("0").rstrip(".")
+    text = f"{whole}.{rest:0{DECIMALS}d}".rstrip("0").rstrip(".")
     return f"-{text}" if units < 0 else text

@@ -1,4 +1,4 @@
-"""The attacker's view: how often the best guess of somebody who knows the public model is right, before and after.
+"""The attacker's view: how often the best guess with the public model is right, before and after.
 
 The attacker knows that every word of the language is as likely as any other (π) and sees one private word o. The best
 guess of the symbol at position i is right with the chance S_i = Σ_o max_y Σ_{w: w_i=y} π(w)P(o|w); without o it is
@@ -68,7 +68,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class AttackerView:
-    """How often somebody who knows the public model and sees one private word guesses right.
+    """How often an attacker who knows the public model and sees one private word guesses right.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class AttackerView:
     interval
         Of `symbol.after`, right in 95 of 100 sets of draws; None where it is exact.
     promised
-        The most that `symbol.after` can be by what is promised, whatever the mechanism; None where not worked out.
+        The most that `symbol.after` can be by what is promised, whatever the mechanism; None where not computed.
     prior
         What the attacker knows.
     versions
@@ -405,8 +405,8 @@ def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1)
 def _starts(language: RunLanguage) -> dict[int, int]:
     """The first symbols of words, with how many words begin with each."""
     graph, ways = language.graph, language.ways[language.length - 1]
-    found = {int(graph.symbol[edge]): int(ways[graph.target[edge]]) for edge in graph.edges(graph.start)}
-    return {symbol: count for symbol, count in found.items() if count}
+    results = {int(graph.symbol[edge]): int(ways[graph.target[edge]]) for edge in graph.edges(graph.start)}
+    return {symbol: count for symbol, count in results.items() if count}
 
 
 def _before(language: RunLanguage, words: Codes, begin: int) -> tuple[Floats, bool]:

@@ -188,23 +188,23 @@ def _best(logs: Floats, sets: NDArray[np.int64], words: Codes, begin: int) -> li
     joint = np.exp(joint) / len(words)
     total = joint.sum(axis=0)
     share = joint / np.where(total > 0, total, 1.0)
-    found = [total, share.max(axis=0)]
+    results = [total, share.max(axis=0)]
     for position in range(begin, words.shape[1]):
         order = np.argsort(words[:, position], kind="stable")
         first = np.flatnonzero(np.diff(words[order, position], prepend=-1))
-        found.append(np.add.reduceat(share[order], first, axis=0).max(axis=0))
-    return found
+        results.append(np.add.reduceat(share[order], first, axis=0).max(axis=0))
+    return results
 
 
 def _log_orders(sets: NDArray[np.int64]) -> Floats:
     """ln of the number of orders in which the versions of a set can come: K!/Π c!."""
     count = sets.shape[1]
-    found = np.full(len(sets), math.lgamma(count + 1))
+    results = np.full(len(sets), math.lgamma(count + 1))
     run = np.ones(len(sets))
     for version in range(1, count):  # sets are sorted: the c-th of equal ones divides by c
         run = np.where(sets[:, version] == sets[:, version - 1], run + 1, 1.0)
-        found -= np.log(run)
-    return found
+        results -= np.log(run)
+    return results
 
 
 # --- large models --------------------------------------------------------------------------------

@@ -88,15 +88,19 @@ class ByLength(Mechanism):
 
     def _by_swaps(self, row: Mapping[str, Any], language: Language) -> Mechanism:
         """The mechanism by swap costs of a row: its cost is that of the row, its rate is proved again."""
-        told: dict[str, Any] = {"mechanism": row["mechanism"], "cost": "swap", "balanced": row.get("balanced", False)}
-        told["cap"] = "none" if row.get("cap") is None else row["cap"]
+        document: dict[str, Any] = {
+            "mechanism": row["mechanism"],
+            "cost": "swap",
+            "balanced": row.get("balanced", False),
+        }
+        document["cap"] = "none" if row.get("cap") is None else row["cap"]
         if "first_step" in row:
-            told["step"] = row["first_step"]
-        named = self._choose(replace(self.choice, **told), language)
+            document["step"] = row["first_step"]
+        named = self._choose(replace(self.choice, **document), language)
         if named.weighting is not None and row.get("rate", row.get("step_height")) == spelled(
             named.weighting.classic(self.epsilon).rate
         ):  # no certificate was looked for, or none was found
-            named = self._choose(replace(self.choice, **told, calibration="classic"), language)
+            named = self._choose(replace(self.choice, **document, calibration="classic"), language)
         return named
 
     @property
@@ -132,7 +136,7 @@ class ByLength(Mechanism):
 
     def __getstate__(self) -> dict[str, object]:
         # a worker makes its own mechanisms, but does not solve again: its solver might find another law
-        made = {length: each for length, each in self._made.kept() if each is not None and each.carries_law}
+        made = {length: each for length, each in self._made.computed() if each is not None and each.carries_law}
         return super().__getstate__() | {"_carried": {**self._carried, **made}}
 
     @property
@@ -143,19 +147,21 @@ class ByLength(Mechanism):
     @property
     def given_up(self) -> str | None:
         """What is given up for the longest of the words that were looked at so far."""
-        said = {length: each.given_up for length, each in self._made.kept() if each is not None and each.given_up}
-        return said[max(said)] if said else None
+        reasons = {
+            length: each.given_up for length, each in self._made.computed() if each is not None and each.given_up
+        }
+        return reasons[max(reasons)] if reasons else None
 
     @property
     def price_of_grace(self) -> str | None:  # type: ignore[override]
         """What the promise beyond b costs the longest of the words that were looked at so far, where that is much."""
-        said = {length: each.price_of_grace for length, each in self._made.kept() if each and each.price_of_grace}
-        return f"in sequences of {max(said)} symbols, {said[max(said)]}" if said else None
+        prices = {length: each.price_of_grace for length, each in self._made.computed() if each and each.price_of_grace}
+        return f"in sequences of {max(prices)} symbols, {prices[max(prices)]}" if prices else None
 
     @property
     def tells_apart(self) -> bool:
         """Whether that is so for some length that was looked at."""
-        return any(each.tells_apart for _, each in self._made.kept() if each is not None)
+        return any(each.tells_apart for _, each in self._made.computed() if each is not None)
 
     def _of(self, length: int) -> Mechanism:
         mechanism = self.of_length(length)

@@ -76,9 +76,9 @@ def cost_moves(weights: RunWeights, word: Codes) -> tuple[State, Moves, Fraction
             yield symbol[edge], share * total(position + 1, after, now), (position + 1, after, now)
 
     def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, place, phase = (int(str(part)) for part in state)
-        whole = total(position, place, phase)
-        for released, weight, after in options(position, place, phase):
+        position, number, phase = (int(str(part)) for part in state)
+        whole = total(position, number, phase)
+        for released, weight, after in options(position, number, phase):
             if weight:
                 yield released, after, weight / whole
 
@@ -143,9 +143,9 @@ def trellis_moves(
             yield symbol, share * step * total(position + 1, now, after), (position + 1, now, after)
 
     def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, errors, place = (int(str(part)) for part in state)
-        whole = total(position, errors, place)
-        for symbol, weight, after in options(position, errors, place):
+        position, errors, number = (int(str(part)) for part in state)
+        whole = total(position, errors, number)
+        for symbol, weight, after in options(position, errors, number):
             if weight:
                 yield symbol, after, weight / whole
 
@@ -180,8 +180,8 @@ def truncated_moves(language: BoundedLanguage, word: Codes, weights: Sequence[Fr
     def longer(row: Row, symbol: int) -> Row:
         """The distances of the word read so far and `symbol` to each beginning of the own word."""
         after = [min(row[0] + 1, most)]
-        for place, letter in enumerate(own, start=1):
-            after.append(min(row[place - 1] + (letter != symbol), row[place] + 1, after[-1] + 1, most))
+        for number, letter in enumerate(own, start=1):
+            after.append(min(row[number - 1] + (letter != symbol), row[number] + 1, after[-1] + 1, most))
         return tuple(after)
 
     def edges(state: int) -> Iterator[tuple[int, int]]:
@@ -204,16 +204,16 @@ def truncated_moves(language: BoundedLanguage, word: Codes, weights: Sequence[Fr
                 yield symbol, (position + 1, here, after), total(position + 1, here, after)
 
     def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, row, place = state
-        assert isinstance(position, int) and isinstance(row, tuple) and isinstance(place, int)  # noqa: S101
-        whole, end = total(position, row, place), ending(row, place)
+        position, row, number = state
+        assert isinstance(position, int) and isinstance(row, tuple) and isinstance(number, int)  # noqa: S101
+        whole, end = total(position, row, number), ending(row, number)
         if end:
             yield ENDS, (), end / whole
-        for symbol, after, weight in options(position, row, place):
+        for symbol, after, weight in options(position, row, number):
             if weight:
                 yield symbol, after, weight / whole
 
-    first = tuple(min(place, most) for place in range(len(own) + 1))
+    first = tuple(min(number, most) for number in range(len(own) + 1))
     return (0, first, 0 if graph is None else graph.start), moves
 
 
@@ -266,13 +266,13 @@ def channel_moves(
     def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
         released, behind, inserted = (int(str(part)) for part in state)
         together: dict[tuple[int, State], Fraction] = defaultdict(Fraction)
-        for symbol, place, chance in ways(behind, inserted):
+        for symbol, number, chance in ways(behind, inserted):
             if symbol is None:
                 together[ENDS, ()] += chance
             elif released == output_length:
                 together[GOES_ON, ()] += chance
             else:
-                together[symbol, (released + 1, *place)] += chance
+                together[symbol, (released + 1, *number)] += chance
         return [(symbol, after, chance) for (symbol, after), chance in together.items() if chance]
 
     return (0, 0, 0), moves

@@ -248,12 +248,12 @@ class MechanismChoice:
 
     def _check_parameters(self) -> None:
         """Refuse a parameter that the mechanism, or with "auto" every mechanism of the metric, would not look at."""
-        asked = names(self.metric)[1:] if self.mechanism == AUTO else (self.mechanism,)
+        considered = names(self.metric)[1:] if self.mechanism == AUTO else (self.mechanism,)
         for each in fields(self):
             value = getattr(self, each.name)
             takes = takers(each.name)
             # the offset is looked at with the inverse utility only, so it does no harm elsewhere
-            if not takes or value == each.default or each.name == "offset" or set(takes) & set(asked):
+            if not takes or value == each.default or each.name == "offset" or set(takes) & set(considered):
                 continue
             if each.default is None:
                 expected = f"mechanism {either(takes)} with it"
@@ -287,9 +287,9 @@ class MechanismChoice:
         known = {each.name for each in fields(cls)} - {"not_private"}
         if "epsilon" not in document:
             raise ParameterError("epsilon", expected="a number above 0 such as 0.5 or 1/2", found="none")
-        told = {name: value for name, value in document.items() if name in known}
+        known_values = {name: value for name, value in document.items() if name in known}
         # what earlier versions took where a document does not say it
-        return cls(**{"beyond": "nothing", "adjacency": 1, **told})
+        return cls(**{"beyond": "nothing", "adjacency": 1, **known_values})
 
     # --- the language it is for ----------------------------------------------------------------
 

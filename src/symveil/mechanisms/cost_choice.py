@@ -104,11 +104,11 @@ def chosen_cost(
     if cost == "hamming":
         return hamming(language)
     if costs is not None:
-        found = costs.cost(language, cap=cap if isinstance(cap, int) else None)
-        if found.far != INFINITE or cap == "none":
-            return found
+        result = costs.cost(language, cap=cap if isinstance(cap, int) else None)
+        if result.far != INFINITE or cap == "none":
+            return result
         # some symbols have no way to others: twice the largest cost keeps the triangle inequality
-        return costs.cost(language, cap=2 * max(1, math.ceil(found.values[-1])))
+        return costs.cost(language, cap=2 * max(1, math.ceil(result.values[-1])))
     # imported when first needed: most mechanisms must not wait for scipy to load
     from symveil.languages.swap_costs import swap  # noqa: PLC0415
 

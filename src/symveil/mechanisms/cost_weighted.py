@@ -76,7 +76,7 @@ def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
 def is_loop_quicker(weights: RunWeights, codes: Codes) -> bool:
     """Whether to draw by the compiled loop: at once where it is loaded, else when waiting for it has paid off.
 
-    Nobody knows how many words are still to come. Who loads the compiler when numpy has cost as much
+    How many words are still to come is unknown. Loading the compiler when numpy has cost as much
     more as loading would have, in all batches so far, never takes more than twice the time of the best choice.
     """
     if not weights.fits_batches:
@@ -305,8 +305,8 @@ class CostWeighted(DistanceWeighted):
         weights = self._run_weights
         if weights is None:
             return super()._expected_errors(words)
-        found = expected_errors(weights, words)
-        return found.symbols, found.costs
+        result = expected_errors(weights, words)
+        return result.symbols, result.costs
 
     @property
     def _counts_tell(self) -> bool:

@@ -124,7 +124,7 @@ class EditChannel(Mechanism):
 
     @classmethod
     def refusal_of_models(cls) -> ParameterError:
-        """What is said to those who ask for the edit channel on a model."""
+        """The error where a model is given to the edit channel."""
         return ParameterError(
             "mechanism",
             expected="truncated-levenshtein on a model: the edit channel releases words that the model cannot produce",
@@ -247,23 +247,23 @@ class EditChannel(Mechanism):
         return released, sizes
 
     def _substituted(self, slots: Codes, fate: NDArray[np.int64], bits: BitSource) -> Codes:
-        places = np.flatnonzero((fate == _SUBSTITUTED) & (slots != _NO_SYMBOL))
+        positions = np.flatnonzero((fate == _SUBSTITUTED) & (slots != _NO_SYMBOL))
         symbols = slots.copy()
-        if len(places):
-            others = uniform_below(len(self.alphabet) - 1, bits.lanes(len(places)), bits)
-            symbols[places] = others + (others >= slots[places])  # skips the symbol itself
+        if len(positions):
+            others = uniform_below(len(self.alphabet) - 1, bits.lanes(len(positions)), bits)
+            symbols[positions] = others + (others >= slots[positions])  # skips the symbol itself
         return symbols
 
     def _draw_gaps(self, count: int, bits: BitSource) -> NDArray[np.int64]:
         """How many symbols are inserted in each gap, exactly by g."""
-        found = self._gap_choice(0).pick(bits.lanes(count), bits)  # type: ignore[arg-type]  # 32 bits each
-        start, open_ended = 0, np.flatnonzero(found == _GAPS_AT_ONCE)
+        result = self._gap_choice(0).pick(bits.lanes(count), bits)  # type: ignore[arg-type]  # 32 bits each
+        start, open_ended = 0, np.flatnonzero(result == _GAPS_AT_ONCE)
         while len(open_ended):  # this many or more: draw on, given that
             start += _GAPS_AT_ONCE
             more = self._gap_choice(start).pick(bits.lanes(len(open_ended)), bits)  # type: ignore[arg-type]
-            found[open_ended] = start + more
+            result[open_ended] = start + more
             open_ended = open_ended[more == _GAPS_AT_ONCE]
-        return found
+        return result
 
     def _gap_choice(self, start: int) -> Boundaries:
         """Piece i: exactly start + i symbols, given at least `start`; the last piece: more than those."""

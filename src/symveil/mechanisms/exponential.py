@@ -151,10 +151,10 @@ class Exponential(CostWeighted):
     def _proof(self, weighting: Weighting) -> CertifiedRate | None:
         if not self._graceful:
             return super()._proof(weighting)
-        per_place = self.epsilon / self.adjacency
+        per_position = self.epsilon / self.adjacency
         return graceful_rate(
             weighting.language,
-            per_place=per_place,
+            per_position=per_position,
             adjacency=self.reach,
             with_prior=self._with_prior,
             balanced=self.balanced,
@@ -266,8 +266,8 @@ class Exponential(CostWeighted):
     def _resample_chance(self) -> list[arb]:
         """λ = mz/(1+(m−1)z), z = e^{−η}: then a symbol stays with probability 1/(1+(m−1)z)."""
         size = len(self.language.alphabet)
-        kept = (-ball(self.rate)).exp()
-        return [size * kept / (1 + (size - 1) * kept)]
+        weight_of_same = (-ball(self.rate)).exp()
+        return [size * weight_of_same / (1 + (size - 1) * weight_of_same)]
 
     # --- the law -------------------------------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """A mechanism as other libraries expect one: a measurement of OpenDP, a loss distribution of dp-accounting.
 
-Neither library is needed to use symveil; each is imported when it is asked for. What they are told is never less than
+Neither library is needed to use symveil; each is imported when it is asked for. What they are given is never less than
 what a mechanism loses: losses and chances are rounded upwards, and where the law is not known beyond its ε they get the
 worst that this ε allows.
 
-The law of a mechanism for words given as codes: checked first, so that no number is told about what is no word.
+The law of a mechanism for words given as codes: checked first, so that no number is returned for what is no word.
 """
 
 from __future__ import annotations
@@ -93,27 +93,27 @@ def pairs_of_laws(mechanism: Mechanism) -> list[PairLosses] | None:
     weights = mechanism.log_weights_by_distance()
     if weights is None:
         return _few_pairs(mechanism, mechanism.reach)
-    found = []
+    results = []
     for apart in range(1, mechanism.reach + 1):
         pair = by_distances(weights, len(mechanism.alphabet), apart)
         if pair is None:
             return None
-        found.append(pair)
-    return found
+        results.append(pair)
+    return results
 
 
 def _few_pairs(mechanism: Mechanism, apart: int) -> list[PairLosses] | None:
     if mechanism.largest_output is None:
         return None
-    found: list[PairLosses] = []
+    pair_losses: list[PairLosses] = []
     try:
         for pair in enumerated(mechanism, apart):
-            found.append(pair)
-            if len(found) > _MOST_PAIRS:
+            pair_losses.append(pair)
+            if len(pair_losses) > _MOST_PAIRS:
                 return None
     except SymveilError:  # too many words, or none that can be listed
         return None
-    return found
+    return pair_losses
 
 
 def privacy_loss_distribution(mechanism: Mechanism, value_discretization_interval: float) -> Any:
@@ -132,8 +132,8 @@ def privacy_loss_distribution(mechanism: Mechanism, value_discretization_interva
         if not math.isfinite(epsilon):
             raise ParameterError("mechanism", expected="one whose loss is bounded", found=mechanism.name)
         common = _library("dp_accounting.pld.common", "dp-accounting")
-        said = common.DifferentialPrivacyParameters(epsilon, float(mechanism.guarantee.delta))
-        return pld.from_privacy_parameters(said, value_discretization_interval=interval)
+        parameters = common.DifferentialPrivacyParameters(epsilon, float(mechanism.guarantee.delta))
+        return pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
     dots = _library("dp_accounting.pld.pld_pmf", "dp-accounting")
     top = max(1, math.ceil(largest / interval))
     steps = np.unique(np.rint(np.linspace(-top, top, min(2 * top + 1, _MOST_DOTS))).astype(np.int64))
@@ -196,7 +196,7 @@ class Interoperable:
         Parameters
         ----------
         value_discretization_interval
-            How fine losses are told apart; those that are composed need the same.
+            The width of a bin of losses; those that are composed need the same.
 
         >>> import symveil as sv
         >>> losses = sv.Exponential(sv.words("abcd", 14), epsilon="0.1").privacy_loss_distribution()
@@ -302,11 +302,11 @@ class CodeLaw(ABC):
         """The same for words of the language; quicker ways than the law of every word override it."""
         mechanism = cast("Mechanism", self)
         progress = listener(f"averaging {mechanism.described}") or silent
-        found = []
+        results = []
         for number, word in enumerate(words):
             progress(number, len(words))
-            found.append(mechanism._law(word).expected_error)
-        errors = np.array(found)
+            results.append(mechanism._law(word).expected_error)
+        errors = np.array(results)
         return errors, errors
 
 

@@ -227,7 +227,7 @@ class Mechanism(CodeLaw, Interoperable, ABC):
 
     @property
     def tells_apart(self) -> bool:
-        """Whether some words that are not adjacent can be told apart, however small ε is."""
+        """Whether some words that are not adjacent can be distinguished, however small ε is."""
         return False
 
     @property

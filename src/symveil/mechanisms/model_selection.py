@@ -74,7 +74,7 @@ class _Candidate:
 
 
 @dataclass(slots=True)
-class _Hope:
+class _Prospect:
     """A candidate that may be certified, and the least error that it could have."""
 
     mechanism: Exponential | Staircase
@@ -93,7 +93,7 @@ class _Hope:
         searched = self.weighting.halves_work > MOST_HALVES_WORK
         return searched and self.mechanism.name == Exponential.name and self.mechanism.guarantee.how == "classic"
 
-    def has_steps_of(self, other: _Hope) -> bool:
+    def has_steps_of(self, other: _Prospect) -> bool:
         """Whether it is the staircase by the costs of another: boxes are as wide, what they prove is as little."""
         same = self.mechanism.weighting_name == other.mechanism.weighting_name
         return same and self.mechanism.name == Staircase.name
@@ -120,7 +120,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     """
     settled = _is_settled(choice, language, of_many_lengths)
     plain = _plain(choice, language, of_many_lengths)
-    others: list[Mechanism | _Hope] = []
+    others: list[Mechanism | _Prospect] = []
     if choice.grace is not None and not settled:
         others += _graceful(choice, language, of_many_lengths)
     # of few words every pair is compared, so that what is certified for b may well keep more
@@ -135,11 +135,11 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     if plain is not None:
         comparison.add(plain, 0)
     for rank, other in enumerate(others, start=1):
-        if isinstance(other, _Hope):
+        if isinstance(other, _Prospect):
             other.rank = rank
         else:
             comparison.add(other, rank)
-    comparison.certify([other for other in others if isinstance(other, _Hope)])
+    comparison.certify([other for other in others if isinstance(other, _Prospect)])
     return comparison.chosen()
 
 
@@ -177,72 +177,74 @@ class _Comparison:
         self._compared.append((candidate.error, mechanism.described))
         self._candidates.append(candidate)
 
-    def certify(self, hopes: list[_Hope]) -> None:
+    def certify(self, prospects: list[_Prospect]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
-        if hopes and hopes[0].weighting.language.has_at_most(_FEW_WORDS):  # certified at once: all, the simplest first
-            for hope in hopes:
-                self._add_certified(hope)
+        if prospects and prospects[0].weighting.language.has_at_most(
+            _FEW_WORDS
+        ):  # certified at once: all, the simplest first
+            for prospect in prospects:
+                self._add_certified(prospect)
             return
-        for hope in hopes:
-            if hope.weighting.drops == 0:  # adjacent words are equal: nothing to look for
-                hope.looked_for_pairs = True
+        for prospect in prospects:
+            if prospect.weighting.drops == 0:  # adjacent words are equal: nothing to look for
+                prospect.looked_for_pairs = True
             else:
-                hope.least = self._error_at(hope, self._choice.epsilon / hope.weighting.drops)
-        while hopes:
-            least = min(each.least for each in hopes)
-            hope = next(each for each in hopes if _CLEARLY * each.least <= least)  # the simplest of the best
+                prospect.least = self._error_at(prospect, self._choice.epsilon / prospect.weighting.drops)
+        while prospects:
+            least = min(each.least for each in prospects)
+            prospect = next(each for each in prospects if _CLEARLY * each.least <= least)  # the simplest of the best
             if self._best is not None and least >= _CLEARLY * self._best.error:
-                for each in hopes:
+                for each in prospects:
                     self._compared.append((each.least, f"{each.mechanism.described} at least"))
                 return
-            if hope.compared_pairs < len(self._pairs):  # what loses much by one candidate does so by others
-                new, hope.compared_pairs = self._pairs[hope.compared_pairs :], len(self._pairs)
-                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon, new))
-            elif not hope.looked_for_pairs:
-                hope.looked_for_pairs = True
-                self._expect_less(hope, _ruled_out(hope.weighting, self._choice.epsilon))
+            if prospect.compared_pairs < len(self._pairs):  # what loses much by one candidate does so by others
+                new, prospect.compared_pairs = self._pairs[prospect.compared_pairs :], len(self._pairs)
+                self._expect_less(prospect, _ruled_out(prospect.weighting, self._choice.epsilon, new))
+            elif not prospect.looked_for_pairs:
+                prospect.looked_for_pairs = True
+                self._expect_less(prospect, _ruled_out(prospect.weighting, self._choice.epsilon))
             else:
-                hopes.remove(hope)
-                hopes = self._certified(hope, hopes)
+                prospects.remove(prospect)
+                prospects = self._certified(prospect, prospects)
 
-    def _certified(self, hope: _Hope, others: list[_Hope]) -> list[_Hope]:
+    def _certified(self, prospect: _Prospect, others: list[_Prospect]) -> list[_Prospect]:
         """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
-        self._add_certified(hope)
-        if hope.mechanism.certified is not None and hope.mechanism.certified.worst_pair is not None:
-            self._pairs.append(hope.mechanism.certified.worst_pair)
-        if not hope.certainly_classic:
+        self._add_certified(prospect)
+        if prospect.mechanism.certified is not None and prospect.mechanism.certified.worst_pair is not None:
+            self._pairs.append(prospect.mechanism.certified.worst_pair)
+        if not prospect.certainly_classic:
             return others
-        self._add_at_classic_rate([each for each in others if each.has_steps_of(hope)])
-        return [each for each in others if not each.has_steps_of(hope)]
+        self._add_at_classic_rate([each for each in others if each.has_steps_of(prospect)])
+        return [each for each in others if not each.has_steps_of(prospect)]
 
-    def _add_certified(self, hope: _Hope) -> None:
+    def _add_certified(self, prospect: _Prospect) -> None:
         """Compare a candidate at its rate; with a larger cap too, where its own costs too much at that rate."""
-        self.add(hope.mechanism, hope.rank)
-        rate = hope.mechanism.certified.rate if hope.mechanism.certified is not None else None
-        if hope.uncapped is None or rate is None:
+        self.add(prospect.mechanism, prospect.rank)
+        rate = prospect.mechanism.certified.rate if prospect.mechanism.certified is not None else None
+        if prospect.uncapped is None or rate is None:
             return
-        cap = smallest_cap(hope.mechanism, hope.choice, hope.uncapped, rate, self._words)
-        if cap is not None and cap > int(hope.weighting.cost.largest or 0):
-            wider = type(hope.mechanism).from_choice(hope.weighting.language, replace(hope.choice, cap=cap))
-            wider.of_many_lengths = hope.mechanism.of_many_lengths
-            self.add(wider, hope.rank)
+        cap = smallest_cap(prospect.mechanism, prospect.choice, prospect.uncapped, rate, self._words)
+        if cap is not None and cap > int(prospect.weighting.cost.largest or 0):
+            wider = type(prospect.mechanism).from_choice(prospect.weighting.language, replace(prospect.choice, cap=cap))
+            wider.of_many_lengths = prospect.mechanism.of_many_lengths
+            self.add(wider, prospect.rank)
 
-    def _expect_less(self, hope: _Hope, rate: Fraction) -> None:
+    def _expect_less(self, prospect: _Prospect, rate: Fraction) -> None:
         """No larger rate than this one can be certified: the error is at least what it is there."""
-        hope.least = max(hope.least, self._error_at(hope, rate))
+        prospect.least = max(prospect.least, self._error_at(prospect, rate))
 
-    def _add_at_classic_rate(self, hopes: list[_Hope]) -> None:
+    def _add_at_classic_rate(self, prospects: list[_Prospect]) -> None:
         """Compare what is not worth a search for a proof."""
-        for hope in hopes:
-            classic = replace(hope.choice, calibration="classic")
-            self.add(type(hope.mechanism).from_choice(hope.weighting.language, classic), hope.rank)
+        for prospect in prospects:
+            classic = replace(prospect.choice, calibration="classic")
+            self.add(type(prospect.mechanism).from_choice(prospect.weighting.language, classic), prospect.rank)
 
-    def _error_at(self, hope: _Hope, rate: Fraction) -> float:
-        found = expected_errors(hope.weighting.weights(rate), self._words)
-        return float((found.symbols if self._choice.costs is None else found.costs).mean())
+    def _error_at(self, prospect: _Prospect, rate: Fraction) -> float:
+        result = expected_errors(prospect.weighting.weights(rate), self._words)
+        return float((result.symbols if self._choice.costs is None else result.costs).mean())
 
     def chosen(self) -> Mechanism:
-        """The best, which is told why."""
+        """The best one, with the reason for the choice."""
         chosen = self._best
         assert chosen is not None  # noqa: S101 - there was a candidate
         best = chosen.mechanism
@@ -349,7 +351,7 @@ def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: b
 
 def _others(
     choice: MechanismChoice, language: RunLanguage, plain: Mechanism | None, of_many_lengths: bool
-) -> Iterator[Mechanism | _Hope]:
+) -> Iterator[Mechanism | _Prospect]:
     """The other candidates that the choice leaves open, those to certify where that is quick."""
     tight = choice.calibration == "tight"
     few = tight and language.has_at_most(_FEW_WORDS)
@@ -379,20 +381,22 @@ def _others(
                 assert made.weighting is not None  # noqa: S101 - made with one
                 quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
                 if tight and quick:
-                    yield _capped(_Hope(made, made.weighting, wanted))
+                    yield _capped(_Prospect(made, made.weighting, wanted))
                 elif not is_plain or _names(choice):
                     rated = _made(kind, language, replace(wanted, calibration="classic"), choice)
                     if rated is not None and rated.weighting is not None:
-                        yield _capped(_Hope(rated, rated.weighting, replace(wanted, calibration="classic"))).mechanism
+                        yield _capped(
+                            _Prospect(rated, rated.weighting, replace(wanted, calibration="classic"))
+                        ).mechanism
     if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
 
 
-def _capped(hope: _Hope) -> _Hope:
+def _capped(prospect: _Prospect) -> _Prospect:
     """The same by the smallest cap that is hardly noticed, where swap costs are counted and no cap is asked for."""
-    uncapped, wanted = hope.weighting, hope.choice
+    uncapped, wanted = prospect.weighting, prospect.choice
     if wanted.cost != "swap" or wanted.cap is not None or uncapped.drops == 0:
-        return hope
+        return prospect
     if wanted.calibration == "classic":
         rate = uncapped.classic(wanted.epsilon).rate
     elif uncapped.language.has_at_most(_FEW_WORDS):
@@ -400,14 +404,14 @@ def _capped(hope: _Hope) -> _Hope:
     else:
         rate = _ruled_out(uncapped, wanted.epsilon)
     words = public_words(uncapped.language, _word_count(uncapped.language))
-    cap = smallest_cap(hope.mechanism, wanted, uncapped, rate, words)
+    cap = smallest_cap(prospect.mechanism, wanted, uncapped, rate, words)
     if cap is None:
-        return hope
+        return prospect
     wanted = replace(wanted, cap=cap)
-    made = type(hope.mechanism).from_choice(uncapped.language, wanted)
-    made.of_many_lengths = hope.mechanism.of_many_lengths
+    made = type(prospect.mechanism).from_choice(uncapped.language, wanted)
+    made.of_many_lengths = prospect.mechanism.of_many_lengths
     assert made.weighting is not None  # noqa: S101 - made with one
-    return _Hope(made, made.weighting, wanted, uncapped=uncapped)
+    return _Prospect(made, made.weighting, wanted, uncapped=uncapped)
 
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:

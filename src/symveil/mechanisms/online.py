@@ -153,13 +153,13 @@ class Online(Mechanism):
     def preferred(self, options: list[int], own: int) -> int | None:
         """The place among `options` of the edge to prefer for the true symbol `own`; None: all alike."""
         graph = self._runs.graph
-        for place, edge in enumerate(options):
+        for index, edge in enumerate(options):
             if graph.symbol[edge] == own:
-                return place
+                return index
         if not self.steering:
             return None
         steps = self._steps_to[own]
-        return min(range(len(options)), key=lambda place: steps[graph.target[options[place]]])
+        return min(range(len(options)), key=lambda index: steps[graph.target[options[index]]])
 
     @computed_once
     def _steps_to(self) -> Memo[int, NDArray[np.int32]]:
@@ -195,10 +195,10 @@ class Online(Mechanism):
         (2, [[0.731, 0.269], [0.269, 0.731]])
         """
         options = self.successors(state, alive)
-        places = [self.preferred(options, own) for own in range(len(self.alphabet))]
+        positions = [self.preferred(options, own) for own in range(len(self.alphabet))]
         logs = [
-            [self._log_step(len(options), None if best is None else best == place) for place in range(len(options))]
-            for best in places
+            [self._log_step(len(options), None if best is None else best == index) for index in range(len(options))]
+            for best in positions
         ]
         return options, np.exp(logs)
 
@@ -234,8 +234,8 @@ class Online(Mechanism):
                 yield -np.inf
                 return
             if not public:
-                place = self.preferred(options, own)
-                yield self._log_step(len(options), None if place is None else options[place] == edge)
+                index = self.preferred(options, own)
+                yield self._log_step(len(options), None if index is None else options[index] == edge)
             state = int(graph.target[edge])
 
     def _log_step(self, options: int, preferred: bool | None) -> float:
@@ -266,12 +266,12 @@ class Online(Mechanism):
                 options = self.successors(state, alive[length - position - 1])
                 public = position == 0 and self._runs.public_start
                 best = self.preferred(options, own)
-                for place, edge in enumerate(options):
-                    kept = int(graph.symbol[edge]) == own
-                    if public and not kept:
+                for index, edge in enumerate(options):
+                    is_same = int(graph.symbol[edge]) == own
+                    if public and not is_same:
                         continue
-                    step = 0.0 if public else self._log_step(len(options), None if best is None else place == best)
-                    key = (int(graph.target[edge]), errors + (not kept))
+                    step = 0.0 if public else self._log_step(len(options), None if best is None else index == best)
+                    key = (int(graph.target[edge]), errors + (not is_same))
                     following[key] = float(np.logaddexp(following.get(key, -np.inf), log_chance + step))
             mass = following
         logs = np.full(length + 1, -np.inf)
@@ -297,9 +297,9 @@ class Online(Mechanism):
         word = codes.tolist()
 
         def moves(state: State) -> Iterator[tuple[int, State, Fraction]]:
-            position, place = (int(str(part)) for part in state)
+            position, index = (int(str(part)) for part in state)
             own = word[position]
-            options = self.successors(place, alive[length - position - 1])
+            options = self.successors(index, alive[length - position - 1])
             public = position == 0 and self._runs.public_start
             best = self.preferred(options, own)
             for number, edge in enumerate(options):
@@ -358,15 +358,15 @@ class Session:
         return self._graph.alphabet.symbols[int(self._graph.symbol[edge])]
 
     def _choose(self, options: list[int], own: int) -> int:
-        place = self._mechanism.preferred(options, own)
+        index = self._mechanism.preferred(options, own)
         if self._taken == 0 and self._public_start:
-            if place is None or self._graph.symbol[options[place]] != own:
+            if index is None or self._graph.symbol[options[index]] != own:
                 raise WordError("symbol: expected a first symbol that the model allows, found another one", position=1)
-            return options[place]
-        if place is None:
+            return options[index]
+        if index is None:
             return options[uniform_integer(len(options), self._bits)]
         keep = self._mechanism.keep_choice(len(options)).pick(self._bits.words(1), self._bits)[0] == 0
         if keep or len(options) == 1:
-            return options[place]
-        others = options[:place] + options[place + 1 :]
+            return options[index]
+        others = options[:index] + options[index + 1 :]
         return others[uniform_integer(len(others), self._bits)]

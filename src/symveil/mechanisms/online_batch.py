@@ -53,14 +53,14 @@ class Steering:
         room = _MOST_STEPS // self._graph.state_count
         if len(self._graph.alphabet) <= room:
             return self._by_steps(self._steps_to_all, options, states, own.astype(np.int64))
-        found = np.empty(len(states), dtype=np.int64)
+        results = np.empty(len(states), dtype=np.int64)
         symbols, number = np.unique(own, return_inverse=True)
         for start in range(0, len(symbols), max(room, 1)):
             group = symbols[start : start + max(room, 1)]
             rows = np.flatnonzero((number >= start) & (number < start + len(group)))
             steps = steps_to_each(self._graph, group)
-            found[rows] = self._by_steps(steps, options, states[rows], number[rows] - start)
-        return found
+            results[rows] = self._by_steps(steps, options, states[rows], number[rows] - start)
+        return results
 
     @computed_once
     def _steps_to_all(self) -> NDArray[np.int32]:
@@ -69,16 +69,16 @@ class Steering:
     def _by_steps(self, to: NDArray[np.int32], options: Successors, states: Rows, column: Rows) -> Rows:
         """The same from a table of steps and the column of each row's symbol in it."""
         begin, counts = options.first[states], options.first[states + 1] - options.first[states]
-        found = np.empty(len(states), dtype=np.int64)
+        results = np.empty(len(states), dtype=np.int64)
         for part in _pieces(counts):
             within = np.cumsum(counts[part]) - counts[part]
-            place = np.arange(int(counts[part].sum())) - np.repeat(within, counts[part])
-            edge = options.edges[np.repeat(begin[part], counts[part]) + place]
+            index = np.arange(int(counts[part].sum())) - np.repeat(within, counts[part])
+            edge = options.edges[np.repeat(begin[part], counts[part]) + index]
             steps = to[self._graph.target[edge], np.repeat(column[part], counts[part])]
             width = int(counts[part].max())
             # the least number of steps, and among equal ones the least place
-            found[part] = np.minimum.reduceat(steps * np.int64(width) + place, within) % width
-        return found
+            results[part] = np.minimum.reduceat(steps * np.int64(width) + index, within) % width
+        return results
 
 
 def _pieces(counts: Rows) -> Iterator[slice]:
@@ -141,8 +141,8 @@ class OnlineBatch:
                 trimmed_to = alive[length - position - 1]
                 options = Successors(graph, trimmed_to)
             preferred = self._preferred(options, trimmed_to, state, rows[:, position])
-            place = self._chosen(options.first[state + 1] - options.first[state], preferred, bits)
-            edge = options.edges[options.first[state] + place]
+            index = self._chosen(options.first[state + 1] - options.first[state], preferred, bits)
+            edge = options.edges[options.first[state] + index]
             released[:, position] = graph.symbol[edge]
             state = graph.target[edge].astype(np.int64)
         return released
@@ -151,15 +151,15 @@ class OnlineBatch:
         """The place of the preferred one among the successors of each row's state; −1: none is."""
         edge = self._runs.edge_numbers(state, own)
         possible = (edge >= 0) & alive[self._graph.target[edge]]
-        place = np.where(possible, options.number[edge] - options.first[state], -1)
+        index = np.where(possible, options.number[edge] - options.first[state], -1)
         lost = np.flatnonzero(~possible)
         if self._steering is not None and len(lost):
-            place[lost] = self._steering.nearest(options, state[lost], own[lost])
-        return place
+            index[lost] = self._steering.nearest(options, state[lost], own[lost])
+        return index
 
     def _chosen(self, counts: Rows, preferred: Rows, bits: BitSource) -> Rows:
         """The place of the successor that each row's bits choose."""
-        place = preferred.copy()
+        index = preferred.copy()
         drawn = preferred < 0
         steered = np.flatnonzero(~drawn)
         words = bits.for_rows(steered).word_rows(len(steered), 1)[:, 0]
@@ -170,5 +170,5 @@ class OnlineBatch:
         rows = np.flatnonzero(drawn)
         others = uniform_integers(counts[rows] - (preferred[rows] >= 0), bits.for_rows(rows))
         # the preferred one is not among the others
-        place[rows] = others + ((preferred[rows] >= 0) & (others >= preferred[rows]))
-        return place
+        index[rows] = others + ((preferred[rows] >= 0) & (others >= preferred[rows]))
+        return index

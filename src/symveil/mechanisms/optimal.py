@@ -211,11 +211,11 @@ class Optimal(Mechanism):
     def _flat_law(self) -> SolvedLaw:
         """The law whose weights need no normaliser, made exact."""
         laws = [each.flat(aimed_ratio(self._budget)) for each in self.programmes]
-        found = [law for law in laws if law is not None]
-        if len(found) < len(laws):
+        results = [law for law in laws if law is not None]
+        if len(results) < len(laws):
             expected = "a language with weights above 0 that need no normaliser"
             raise ParameterError("solved", expected=expected, found="flat")
-        return solved_law(self.programmes, self._groups, self._budget, proposed=found)
+        return solved_law(self.programmes, self._groups, self._budget, proposed=results)
 
     @property
     def _budget(self) -> Fraction:
@@ -356,8 +356,8 @@ class Optimal(Mechanism):
         if self.plain_cost is not None:
             largest = self.plain_cost.largest
             costs = {"cost": "given", "cap": None if largest is None else float(largest)}
-        kept = {"beyond": self.beyond} if self.beyond != "nothing" else {}
-        return {"prior": self.prior, **costs, **kept, "digest": self.digest}
+        beyond = {"beyond": self.beyond} if self.beyond != "nothing" else {}
+        return {"prior": self.prior, **costs, **beyond, "digest": self.digest}
 
     def law_document(self) -> dict[str, object]:
         """The law itself: `check` and `estimate` do not solve again."""

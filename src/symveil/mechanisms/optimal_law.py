@@ -234,10 +234,10 @@ def solved_law(
     largest = max(len(group) for group in groups)
     spare = largest.bit_length() + max(0, -_floor_log2(most - 1)) + _SPARE_BITS
     while True:
-        found = SolvedLaw(ratio, uniform_bits, uniform_bits + spare, tuple(peaks))
-        missing = exact_law(found, programmes, groups).missing(budget)
+        result = SolvedLaw(ratio, uniform_bits, uniform_bits + spare, tuple(peaks))
+        missing = exact_law(result, programmes, groups).missing(budget)
         if missing <= 0 or uniform_bits == 0:
-            return found
+            return result
         # (1−λ)(p − cq) ≤ λ(c−1)/count is what the uniform law has to make good
         share = 2 * Fraction(1, 2**uniform_bits) + missing * largest / (most - 1)
         uniform_bits = max(0, -_floor_log2(share) - 2)
@@ -258,7 +258,7 @@ def exact_law(solved: SolvedLaw, programmes: tuple[Programme, ...], groups: tupl
     cells = {(word, output): value for word, output, value in solved.peaks}
     numerators = np.zeros((count, count), dtype=object)
     for programme, group in zip(programmes, groups, strict=True):
-        own = {int(number): place for place, number in enumerate(group)}
+        own = {int(number): index for index, number in enumerate(group)}
         mine = [cell for cell in cells if cell[0] in own and cell[1] in own]
         peaks = [(own[word], own[output], cells.pop((word, output))) for word, output in mine]
         numerators[np.ix_(group, group)] = _rounded(solved, _raised(solved, programme, peaks))

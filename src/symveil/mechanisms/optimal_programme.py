@@ -156,15 +156,15 @@ class Programme:
         ratio
             c.
         """
-        found, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
-        if found is None:
+        result, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
+        if result is None:
             return None
         try:
             prices = np.linalg.solve(decays.T, (likely[:, None] * self.losses * decays).sum(axis=0)) / likely
         except np.linalg.LinAlgError:
             return None
         other = np.where(np.eye(len(decays), dtype=np.bool_), np.inf, self.losses).min(axis=1)
-        return found if (prices <= other).all() else None
+        return result if (prices <= other).all() else None
 
     def proposal(self, ratio: float) -> Floats:
         """A law that nearly satisfies everything, with nearly the least error.
@@ -176,14 +176,14 @@ class Programme:
         """
         if not len(self.adjacent):
             return np.eye(len(self.words))
-        found = self.closed_form(ratio)
-        found = self._by_rays(ratio) if found is None else found
-        found = self._solved(ratio) if found is None else found
+        result = self.closed_form(ratio)
+        result = self._by_rays(ratio) if result is None else result
+        result = self._solved(ratio) if result is None else result
         if self.alike:
             levels = self.distances.ravel()
-            means = np.bincount(levels, found.ravel()) / np.maximum(np.bincount(levels), 1)
-            found = means[self.distances]
-        return found
+            means = np.bincount(levels, result.ravel()) / np.maximum(np.bincount(levels), 1)
+            result = means[self.distances]
+        return result
 
     def _by_rays(self, ratio: float) -> Floats | None:
         """The best law as a sum of few columns; None where that would take many rounds.
@@ -268,7 +268,7 @@ class Programme:
         # losses in the unknowns' units; divided by the largest, so that their size does not matter
         prices = self.likelihoods[:, None] * self.losses / self.losses.max()
         for method in ("highs-ipm", "highs-ds"):
-            found = linprog(
+            result = linprog(
                 prices.ravel(),
                 A_ub=private,
                 b_ub=np.zeros(len(row)),
@@ -277,8 +277,8 @@ class Programme:
                 method=method,
                 options=_OPTIONS,
             )
-            if found.status == 0:
-                return np.asarray(np.maximum(found.x.reshape(count, count) * unit, 0.0))
+            if result.status == 0:
+                return np.asarray(np.maximum(result.x.reshape(count, count) * unit, 0.0))
         raise TooLargeError(
             "mechanism optimal: expected a language whose linear programme can be solved, found one that the solver "
             "gives up on; take mechanism auto, or a larger epsilon"
@@ -342,8 +342,8 @@ class NumberedWords:
         if rows.shape[1] != self._length:
             return np.full(len(rows), -1)
         wanted = _as_keys(rows)
-        place = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
-        return np.where(self._keys[place] == wanted, self._order[place], -1)
+        index = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[index] == wanted, self._order[index], -1)
 
 
 def _as_keys(rows: Codes) -> NDArray[np.bytes_]:

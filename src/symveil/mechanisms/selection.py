@@ -175,13 +175,13 @@ def _least_error(choice: MechanismChoice, language: Language, *, of_many_lengths
     if exponential.reach <= 1 and tight:
         return exponential  # the staircase with steps of width 1, which no mechanism beats
     staircase = Staircase.from_choice(language, choice)
-    kept = choice.grace is None or excess(staircase) <= choice.grace
+    within_grace = choice.grace is None or excess(staircase) <= choice.grace
     if tight:
         # The staircase is optimal among all laws that depend on the distance only, permute-and-flip's among them; the
         # exponential mechanism at ε/b among all that lose at most (d/b)·ε.
-        return staircase if kept else exponential
+        return staircase if within_grace else exponential
     # B26 Theorem 2: permute-and-flip is never worse than the exponential mechanism.
-    return min(PermuteAndFlip.from_choice(language, choice), staircase if kept else exponential, key=_error)
+    return min(PermuteAndFlip.from_choice(language, choice), staircase if within_grace else exponential, key=_error)
 
 
 def _error(mechanism: Mechanism) -> float:

@@ -117,9 +117,11 @@ class Channel:
         if hasattr(table, "columns") and hasattr(table, "itertuples"):
             names = [str(name) for name in cast(Any, table).columns]
             if set(_COLUMNS) <= {name.strip().lower() for name in names}:
-                places = [[name.strip().lower() for name in names].index(role) for role in _COLUMNS]
-                found = [tuple(row[place] for place in places) for row in cast(Any, table).itertuples(index=False)]
-                return cls.from_rows(found, related=related, notes=notes)
+                column_indices = [[name.strip().lower() for name in names].index(role) for role in _COLUMNS]
+                results = [
+                    tuple(row[column] for column in column_indices) for row in cast(Any, table).itertuples(index=False)
+                ]
+                return cls.from_rows(results, related=related, notes=notes)
             matrix = [list(row) for row in cast(Any, table).itertuples(index=False)]
             return cls._of_matrix(matrix, inputs or list(cast(Any, table).index), outputs or names, related, notes)
         if isinstance(table, Mapping):
@@ -259,37 +261,37 @@ def related_pairs(inputs: Sequence[str], related: Related) -> tuple[Pair, ...]:
     >>> related_pairs(["a", "b", "c"], lambda one, other: "b" in (one, other))
     (('a', 'b'), ('b', 'c'))
     """
-    places = [(i, j) for i in range(len(inputs)) for j in range(i + 1, len(inputs))]
+    index_pairs = [(i, j) for i in range(len(inputs)) for j in range(i + 1, len(inputs))]
     if isinstance(related, str):
         if related != "all":
             raise ParameterError("related", expected="all, pairs of inputs, or a distance", found=repr(related))
-        return tuple((inputs[i], inputs[j]) for i, j in places)
+        return tuple((inputs[i], inputs[j]) for i, j in index_pairs)
     if callable(related):
-        return tuple((inputs[i], inputs[j]) for i, j in places if related(inputs[i], inputs[j]))
+        return tuple((inputs[i], inputs[j]) for i, j in index_pairs if related(inputs[i], inputs[j]))
     if isinstance(related, bool) or not isinstance(related, Iterable):
         most = exact(cast(Number, related), name="related", expected="all, pairs of inputs, or a distance such as 1")
         numbers = [_number(name) for name in inputs]
-        return tuple((inputs[i], inputs[j]) for i, j in places if abs(numbers[i] - numbers[j]) <= most)
+        return tuple((inputs[i], inputs[j]) for i, j in index_pairs if abs(numbers[i] - numbers[j]) <= most)
     rows = [list(row) if _is_row(row) else row for row in cast(Iterable[Any], related)]
     if rows and all(isinstance(row, list) and all(_is_truth(cell) for cell in row) for row in rows):
         if [len(row) for row in rows] != [len(inputs)] * len(inputs):
             expected = f"a square table of true and false for {len(inputs)} inputs"
             raise ModelError("related", expected=expected, found=f"{len(rows)} rows")
-        return tuple((inputs[i], inputs[j]) for i, j in places if rows[i][j] or rows[j][i])
+        return tuple((inputs[i], inputs[j]) for i, j in index_pairs if rows[i][j] or rows[j][i])
     return tuple(dict.fromkeys(_pairs_of_names(inputs, rows, where="related")))
 
 
 def _pairs_of_names(inputs: Sequence[str], pairs: Iterable[Any], *, where: str) -> list[Pair]:
     known = set(inputs)
-    found = []
+    results = []
     for index, pair in enumerate(pairs):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise ModelError(f"{where}[{index}]", expected="a pair of inputs", found=shown(pair))
         one, other = str(pair[0]), str(pair[1])
         for side, name in enumerate((one, other)):
             _require_one_of(name, known, where=f"{where}[{index}][{side}]", what="input")
-        found.append((one, other))
-    return found
+        results.append((one, other))
+    return results
 
 
 def _require_one_of(name: str, known: Container[str], *, where: str, what: str) -> None:

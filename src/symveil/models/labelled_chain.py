@@ -42,10 +42,10 @@ def read_valuation(text: str) -> dict[str, str] | None:
     """
     values: dict[str, str] = {}
     for part in text.split(AND):
-        found = _PART.fullmatch(part)
-        if found is None or found[1] in values:
+        match = _PART.fullmatch(part)
+        if match is None or match[1] in values:
             return None
-        values[found[1]] = found[2]
+        values[match[1]] = match[2]
     return values
 
 
@@ -75,9 +75,9 @@ def state_of(
     known = list(states)
     if text in known:
         return text
-    asked = read_valuation(text)
-    valued = {state: read_valuation(state) for state in known} if asked else {}
-    having = [state for state, values in valued.items() if values is not None and _agrees(values, asked or {})]
+    wanted = read_valuation(text)
+    valued = {state: read_valuation(state) for state in known} if wanted else {}
+    having = [state for state, values in valued.items() if values is not None and _agrees(values, wanted or {})]
     if len(having) > 1:
         inside = set(having)
         entered: set[str] = set()
@@ -95,13 +95,13 @@ def state_of(
             found=f"{len(having)} states with them; name more variables, such as {shown((first or having)[0])}",
         )  # fmt: skip
     if not having:
-        or_values = ", or values of their variables" if asked and any(valued.values()) else ""
+        or_values = ", or values of their variables" if wanted and any(valued.values()) else ""
         raise ModelError("state", expected=f"states of the chain{or_values}", found=shown(text))
     return having[0]
 
 
-def _agrees(values: Mapping[str, str], asked: Mapping[str, str]) -> bool:
-    return all(values.get(variable) == value for variable, value in asked.items())
+def _agrees(values: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(values.get(variable) == value for variable, value in wanted.items())
 
 
 END_LABEL = "$"

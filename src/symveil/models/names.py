@@ -69,12 +69,12 @@ def require_names(names: object, *, where: str, kind: str) -> dict[str, None]:
 
 def require_some(names: object, known: Container[object], *, where: str, kind: str) -> tuple[str, ...]:
     """The names of a list, at least one, that the model has."""
-    found = require_names(names, where=where, kind=kind)
-    if not found:
+    result = require_names(names, where=where, kind=kind)
+    if not result:
         raise ModelError(where, expected=f"at least one {where} {kind}", found="none")
-    for position, name in enumerate(found):
+    for position, name in enumerate(result):
         require_known(name, known, where=f"{where}[{position}]", kind=kind)
-    return tuple(found)
+    return tuple(result)
 
 
 def require_name(name: object, *, where: str, kind: str) -> None:
@@ -216,7 +216,7 @@ def look_alike(names: Iterable[str]) -> bool:
 
 
 def tell_alike() -> None:
-    """Warn the holder that two names may be one person's; which ones is not told."""
+    """Warn the holder that two names may be one person's; the warning does not say which ones."""
     tell_holder(
         "some names of persons differ only in upper and lower case, blanks at their ends or look-alike characters; "
         "each of them counts as a person with a budget of their own: if two are one person's, spell them alike"

@@ -1,6 +1,6 @@
 """A mechanism as a Python program, unrolled into the labelled chain of what it shows.
 
-A program is a generator that yields `draw(law)` for a random value that nobody sees, `emit(value)` for what is shown,
+A program is a generator that yields `draw(law)` for a hidden random value, `emit(value)` for what is shown,
 and `hide(function, …)` to go on with another such program, of which only the arguments are kept. Plain functions do the
 same with a first parameter on which they call `draw`, `emit` and `hide`. Nothing of the source is read: the program is
 run again for every sequence of values that may be drawn. Everything in between (branches, loops, arithmetic) is Python.
@@ -41,7 +41,7 @@ class Run:
         self._step = step
 
     def draw(self, chances: Mapping[Any, Any] | Sequence[Any], *, name: str = "") -> Any:
-        """A random value that nobody sees."""
+        """A hidden random value."""
         return self._step(draw(chances, name=name))
 
     def emit(self, value: object) -> None:
@@ -96,8 +96,8 @@ def unroll(program: Callable[..., Any], inputs: Iterable[Any], *, related: Relat
 
 def _related_starts(values: list[Any], starts: list[str], related: Related) -> list[tuple[str, str]]:
     if callable(related):
-        found = dict(zip(starts, values, strict=True))
-        return list(related_pairs(starts, lambda one, other: related(found[one], found[other])))
+        results = dict(zip(starts, values, strict=True))
+        return list(related_pairs(starts, lambda one, other: related(results[one], results[other])))
     if related == "all" or isinstance(related, str):
         return list(related_pairs(starts, related))
     if not isinstance(related, Iterable):
@@ -229,12 +229,12 @@ class _Runs:
         """One run that draws these values first; what comes after the last of them is new."""
         self._choices, self._drawn, self._shown = choices, 0, 0
         self._here, self._chance = self._begin, Fraction(1)
-        self._said: list[str] = []
+        self._texts: list[str] = []
         trace: list[tuple[object, Any]] = []  # what it asks for, and what it gets
 
-        def recorded(asked: object) -> Any:
-            trace.append((asked, _LEFT))
-            trace[-1] = (asked, self._step(asked))
+        def recorded(request: object) -> Any:
+            trace.append((request, _LEFT))
+            trace[-1] = (request, self._step(request))
             return trace[-1][1]
 
         before = shared_generators() if self._unrolling.is_watched else None
@@ -257,9 +257,9 @@ class _Runs:
         """The same run once more: it must ask for the same things and come to the same end."""
         steps = iter(trace)
 
-        def compared(asked: object) -> Any:
+        def compared(request: object) -> Any:
             before, answer = next(steps, (_LEFT, _LEFT))
-            if not same_step(asked, before):
+            if not same_step(request, before):
                 raise _Differs
             if answer is _LEFT:
                 raise _Enough
@@ -295,10 +295,10 @@ class _Runs:
         """Run the function, handing every step to `step`; what it returns."""
         steps = draws = 0
 
-        def counted(asked: object) -> Any:
+        def counted(request: object) -> Any:
             nonlocal steps, draws
             steps += 1
-            values = len(asked.law) if isinstance(asked, Draw) else 1
+            values = len(request.law) if isinstance(request, Draw) else 1
             draws += values > 1
             self._step_count += values
             if steps > _MOST_STEPS:
@@ -307,7 +307,7 @@ class _Runs:
                 raise self._endless(f"at most {_MOST_DRAWS} draws in one run", f"more after {steps} steps")
             if self._step_count > _MOST_STEPS_IN_ALL:
                 raise self._endless(f"at most {_MOST_STEPS_IN_ALL} steps in all its runs", f"more after {draws} draws")
-            return step(asked)
+            return step(request)
 
         return _execute(self._at, counted)
 
@@ -315,37 +315,37 @@ class _Runs:
         tail = _TAIL.format(name=_name(self._at.function))
         return ModelError(_called(self._at), expected=f"{expected}; {tail}", found=found)
 
-    def _step(self, asked: object) -> Any:
+    def _step(self, request: object) -> Any:
         """What the program gets for what it asked."""
-        if isinstance(asked, Draw):
-            return self._draw(asked)
-        if isinstance(asked, Emit):
-            self._said.append(f"emit {step_text(asked.value)}")
+        if isinstance(request, Draw):
+            return self._draw(request)
+        if isinstance(request, Emit):
+            self._texts.append(f"emit {step_text(request.value)}")
             key = (self._choices[: self._drawn], self._shown)
             self._shown += 1
             if key not in self._emitted:
-                name = f"{self._begin}: {', '.join(self._said)}"
-                self._emitted[key] = self._unrolling.emission(name, asked.value), asked
+                name = f"{self._begin}: {', '.join(self._texts)}"
+                self._emitted[key] = self._unrolling.emission(name, request.value), request
             state, before = self._emitted[key]
-            if not same_step(before, asked):
+            if not same_step(before, request):
                 raise self._varies()
             self._reach(state)
             return None
-        if isinstance(asked, Hide):
-            self._reach(self._unrolling.anchor(asked))
+        if isinstance(request, Hide):
+            self._reach(self._unrolling.anchor(request))
             raise _Enough
-        raise ModelError(_called(self._at), expected="draw(…), emit(…) or hide(…)", found=shown(asked))
+        raise ModelError(_called(self._at), expected="draw(…), emit(…) or hide(…)", found=shown(request))
 
-    def _draw(self, asked: Draw) -> Any:
-        if not same_step(self._laws.setdefault(self._choices[: self._drawn], asked), asked):
+    def _draw(self, request: Draw) -> Any:
+        if not same_step(self._laws.setdefault(self._choices[: self._drawn], request), request):
             raise self._varies()
         if self._drawn == len(self._choices):
-            self.pending.extend((*self._choices, index) for index in reversed(range(len(asked.law))))
+            self.pending.extend((*self._choices, index) for index in reversed(range(len(request.law))))
             raise _Enough
-        value, probability = asked.law[self._choices[self._drawn]]
+        value, probability = request.law[self._choices[self._drawn]]
         self._drawn += 1
         self._chance *= probability
-        self._said.append(asked.said(value))
+        self._texts.append(request.described(value))
         return value
 
     def _reach(self, state: str | None) -> None:

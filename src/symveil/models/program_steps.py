@@ -21,7 +21,7 @@ class Draw:
     law: tuple[tuple[Any, Fraction], ...]
     name: str
 
-    def said(self, value: object) -> str:
+    def described(self, value: object) -> str:
         """The value that was drawn, as it stands in the name of a state."""
         return f"{self.name}={step_text(value)}" if self.name else f"draw {step_text(value)}"
 
@@ -42,7 +42,7 @@ class Hide:
 
 
 def draw(chances: Mapping[Any, Any] | Sequence[Any], *, name: str = "") -> Draw:
-    """A random value that nobody sees.
+    """A hidden random value.
 
     Parameters
     ----------
@@ -104,14 +104,14 @@ def hide(program: Callable[..., Any], *arguments: Any) -> Hide:
 
     >>> def coins(seen):
     ...     if (yield draw([True, False], name="stop")):
-    ...         return hide(told, seen)
+    ...         return hide(report, seen)
     ...     yield hide(coins, (seen + 1) % 2)
-    >>> def told(seen):
+    >>> def report(seen):
     ...     yield emit(seen)
     >>> from symveil.models.program import unroll
     >>> chain = unroll(coins, [0, 1])
     >>> [(target, str(chance)) for source, target, chance in chain.transitions if source == "coins(0)"]
-    [('told(0): emit 0', '2/3'), ('told(1): emit 1', '1/3')]
+    [('report(0): emit 0', '2/3'), ('report(1): emit 1', '1/3')]
     """
     if not callable(program):
         raise ParameterError("hide", expected="a function and its arguments", found=type(program).__name__)

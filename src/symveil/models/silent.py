@@ -1,4 +1,4 @@
-"""Labels that nobody sees: the chain of what is seen, with silent states left out (docs/theory/silent-labels.md).
+"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/silent-labels.md).
 
 Runs are followed from one visible state to the next. From a silent state, the law of the first visible one solves a
 linear system, and states are eliminated one after the other in exact rationals. A run may also stay silent for ever:
@@ -32,7 +32,7 @@ class SeenChain:
 
 
 def without_silent(chain: LabelledChain, silent: Iterable[str], *, starts: Iterable[str] | None = None) -> SeenChain:
-    """What is seen of a chain by somebody who does not see some labels.
+    """The chain as an observer sees it who does not see some labels.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def without_silent(chain: LabelledChain, silent: Iterable[str], *, starts: Itera
     [('s', 'a', '2/3'), ('s', 'b', '1/3')]
     """
     hidden = _known_labels(chain, silent)
-    asked = list(dict.fromkeys(starts if starts is not None else (s for pair in chain.related for s in pair)))
+    start_states = list(dict.fromkeys(starts if starts is not None else (s for pair in chain.related for s in pair)))
     unseen = {state for state, label in zip(chain.states, chain.labels, strict=True) if label in hidden}
     labels = {state: label for state, label in zip(chain.states, chain.labels, strict=True) if state not in unseen}
     rows: _Rows = {state: {} for state in chain.states}
     for source, target, chance in chain.transitions:
         rows[source][target] = rational(chance)
-    start = {state: state for state in asked}
+    start = {state: state for state in start_states}
     taken = set(chain.states)
-    if not unseen.isdisjoint(asked):
+    if not unseen.isdisjoint(start_states):
         before = unlike(START_LABEL, set(chain.labels))
-        for state in asked:
+        for state in start_states:
             start[state] = unlike(f"before {state}", taken)
             taken.add(start[state])
             labels[start[state]] = before

@@ -71,7 +71,7 @@ class StochasticSystem(Drawable):
     secret
         The states that are not to be given away.
     controllable
-        The events that a supervisor can disable; None where nothing is said of them.
+        The events that a supervisor can disable; None where they are not given.
 
     >>> StochasticSystem.from_transitions(
     ...     [("0", "a", "1", "1/2"), ("0", "u", "2", "1/2"), ("2", "a", "1", 1)],
@@ -177,7 +177,7 @@ class LogicalSystem(Drawable):
     secret
         The states that are not to be given away.
     controllable
-        The events that a supervisor can disable; None where nothing is said of them.
+        The events that a supervisor can disable; None where they are not given.
 
     >>> LogicalSystem.from_transitions(
     ...     [("0", "a", "1"), ("0", "a", "2")], initial=["0"], observable=["a"], secret=["2"]
@@ -330,15 +330,15 @@ def epoch_system(system: PartiallyObserved, secret_epoch: SecretEpoch) -> Logica
     def epochs(first: str) -> set[tuple[str, bool]]:
         """How an epoch that begins in a state can have gone on."""
         begun = (first, kind(first, None))
-        found, border = {begun}, [begun]
+        results, border = {begun}, [begun]
         while border:
             state, before = border.pop()
             for target in silent[state]:
                 after = (target, kind(target, before))
-                if after not in found:
-                    found.add(after)
+                if after not in results:
+                    results.add(after)
                     border.append(after)
-        return found
+        return results
 
     def name(epoch: tuple[str, bool]) -> str:
         return f"{epoch[0]} in a secret epoch" if epoch[1] else f"{epoch[0]} in another epoch"
@@ -378,21 +378,21 @@ def read_initial(texts: Sequence[str], states: Sequence[str]) -> dict[str, Fract
     {'idle': Fraction(1, 4), 'busy': Fraction(3, 4)}
     """
     known = set(states)
-    found: dict[str, Fraction | None] = {}
+    results: dict[str, Fraction | None] = {}
     for text in texts:
         name, between, chance = (text, "", "") if text in known else text.rpartition("=")
         if name not in known:
             raise ParameterError("initial", expected="a state of the system, or STATE=PROBABILITY", found=repr(text))
-        if name in found:
+        if name in results:
             raise ParameterError("initial", expected="each state once", found=repr(name))
-        found[name] = _chance(chance) if between else None
-    given = [chance for chance in found.values() if chance is not None]
-    if given and len(given) < len(found):
+        results[name] = _chance(chance) if between else None
+    given = [chance for chance in results.values() if chance is not None]
+    if given and len(given) < len(results):
         raise ParameterError("initial", expected="a probability for every state, or for none", found="both")
     total = sum(given, Fraction(0))
     if given and abs(total - 1) > ROUNDED_SUM:
         raise ParameterError("initial", expected="probabilities that sum to 1", found=str(float(total)))
-    return {name: chance and chance / total for name, chance in found.items()}
+    return {name: chance and chance / total for name, chance in results.items()}
 
 
 def _chance(text: str) -> Fraction:

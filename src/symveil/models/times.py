@@ -95,8 +95,8 @@ def read_duration(value: object, name: str) -> int:
     (90, 172800, 0)
     """
     text = str(value).strip()
-    found = _DURATION.fullmatch(text)
-    seconds = 0 if text == "0" else None if found is None else int(found[1]) * _UNITS[found[2]]
+    match = _DURATION.fullmatch(text)
+    seconds = 0 if text == "0" else None if match is None else int(match[1]) * _UNITS[match[2]]
     if seconds is None or seconds > LONGEST_WAIT:
         raise ParameterError(
             name,
@@ -168,8 +168,8 @@ class WaitGrid:
 
     def bins(self, seconds: Integers) -> Integers:
         """The bin of each wait. Negative waits are in the first one, those beyond the last edge in the last one."""
-        found = np.searchsorted(np.array(self.edges[1:-1], dtype=np.int64), seconds, side="right")
-        return np.asarray(found, dtype=np.int64)
+        number = np.searchsorted(np.array(self.edges[1:-1], dtype=np.int64), seconds, side="right")
+        return np.asarray(number, dtype=np.int64)
 
     def from_lower(self, seconds: int) -> NDArray[np.bool_]:
         """Which bins begin at so many seconds or later."""
@@ -310,10 +310,10 @@ class WallClock:
         hours, which = np.unique(seconds // HOUR, return_inverse=True)
         before = np.array([self._offset(hour * HOUR) for hour in hours.tolist()], dtype=np.int64)
         after = np.array([self._offset(hour * HOUR + HOUR - 1) for hour in hours.tolist()], dtype=np.int64)
-        found = before[which] if len(hours) else np.zeros(0, dtype=np.int64)
+        offsets = before[which] if len(hours) else np.zeros(0, dtype=np.int64)
         for at in np.flatnonzero((before != after)[which]).tolist():
-            found[at] = self._offset(int(seconds[at]))
-        return np.asarray(found)
+            offsets[at] = self._offset(int(seconds[at]))
+        return np.asarray(offsets)
 
     def local(self, seconds: Integers) -> Integers:
         """What the clock shows at instants, as seconds since 1970 on it."""

@@ -100,8 +100,8 @@ def read_codes(values: object, *, axes: int, name: str) -> Codes:
         return codes.astype(np.int32)
     if codes.ndim != axes or not np.issubdtype(codes.dtype, np.integer):
         expected = "whole numbers in rows of one length" if axes == 2 else "a word as a row of whole numbers"
-        found = f"an array with {codes.ndim} axes" if codes.ndim != axes else "others"
-        raise WordError(f"{name}: expected {expected}, found {found}")
+        actual = f"an array with {codes.ndim} axes" if codes.ndim != axes else "others"
+        raise WordError(f"{name}: expected {expected}, found {actual}")
     if codes.dtype != np.int32:  # numbers that do not fit are no symbol's code; cut off, they stay none
         codes = np.clip(codes.astype(np.int64), -1, 2**31 - 1)
     return np.asarray(codes, dtype=np.int32)

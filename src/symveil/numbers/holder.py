@@ -1,7 +1,7 @@
 """What readers of files say to the holder of the data, wherever in the code they are.
 
-`tell_holder`: whether it is said may depend on secrets. Where standard error is a file or a pipe others may read it, so
-it is said on a terminal, and nowhere else. `note_input`: about the form of a file, and no secret.
+`tell_holder`: whether there is a message may depend on secrets. Where standard error is a file or a pipe, others may
+read it, so the message goes to a terminal, and nowhere else. `note_input`: about the form of a file, and no secret.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextvars import ContextVar
 
 from symveil.errors import SymveilWarning
 
-_told: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+_collector: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
 _noted: ContextVar[Callable[[str], None] | None] = ContextVar("noted", default=None)
 
 
 def tell_holder(text: str) -> None:
-    """Say something to the holder: at once on a terminal, or to whoever collects it (`collected`)."""
-    collect = _told.get()
+    """Say something to the holder: at once on a terminal, or to its collector (`collected`)."""
+    collect = _collector.get()
     if collect is not None:
         collect(text)
     elif sys.stderr is not None and sys.stderr.isatty():
@@ -38,7 +38,7 @@ def note_input(text: str) -> None:
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Within it, what the holder is told is put into a list, each text once.
+    """Within it, messages to the holder are put into a list, each text once.
 
     >>> with collected() as texts:
     ...     tell_holder("twice")
@@ -46,7 +46,7 @@ def collected() -> Iterator[list[str]]:
     >>> texts
     ['twice']
     """
-    with _collected(_told) as texts:
+    with _collected(_collector) as texts:
         yield texts
 
 

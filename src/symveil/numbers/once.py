@@ -102,13 +102,13 @@ class Memo(Generic[Key, Value]):
         self._lock = RLock()
 
     def __getitem__(self, key: Key) -> Value:
-        kept = self._values.get(key)
-        if kept is None:
+        cached = self._values.get(key)
+        if cached is None:
             with self._lock if self._one_at_a_time else nullcontext():
-                kept = self._values.get(key) or self._values.setdefault(key, (self._compute(key),))
-        return kept[0]
+                cached = self._values.get(key) or self._values.setdefault(key, (self._compute(key),))
+        return cached[0]
 
-    def kept(self) -> list[tuple[Key, Value]]:
+    def computed(self) -> list[tuple[Key, Value]]:
         """What has been computed so far."""
         return [(key, value) for key, (value,) in list(self._values.items())]
 
@@ -167,9 +167,9 @@ class searched_once(computed_once[Value]):  # noqa: N801 - a decorator, named as
         if instance is None or holds_precision():
             return super().__get__(instance, owner)
         with self._turn:
-            kept = vars(instance)
-            if self.attrname in kept:  # found while this thread waited
-                value: Value = kept[self.attrname]
+            attributes = vars(instance)
+            if self.attrname in attributes:  # found while this thread waited
+                value: Value = attributes[self.attrname]
                 return value
             return super().__get__(instance, owner)
 

@@ -28,7 +28,7 @@ by name is told how many records of a file were read. It may raise an exception 
 
 
 def silent(done: int, total: int | None) -> None:
-    """Progress where nobody wants to know."""
+    """A progress callback that does nothing."""
 
 
 def named(progress: Progress | None, what: str, *, records: int | None = None) -> Progress:
@@ -50,7 +50,7 @@ def named(progress: Progress | None, what: str, *, records: int | None = None) -
 
 
 def part(progress: Progress | None, begin: int, end: int, *, of: int) -> Progress:
-    """Progress of one part of the work, from `begin` to `end` of all of it; that it begins is told at once.
+    """Progress of one part of the work, from `begin` to `end` of all of it; its beginning is reported at once.
 
     >>> part(lambda done, total: print(done, total), 40, 60, of=100)(1, 2)
     40 100
@@ -66,10 +66,10 @@ _listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def heard_by(progress: Progress) -> Iterator[None]:
+def reporting_to(progress: Progress) -> Iterator[None]:
     """Within it, searches that no caller hands a callback (those behind a property) tell this one.
 
-    >>> with heard_by(lambda done, total: print(done, total)):
+    >>> with reporting_to(lambda done, total: print(done, total)):
     ...     listener("certifying")(1, 2)
     1 2
     >>> listener("certifying") is None
@@ -83,7 +83,7 @@ def heard_by(progress: Progress) -> Iterator[None]:
 
 
 def listener(what: str) -> Progress | None:
-    """Whoever listens to searches, told what is being done; None where nobody does."""
+    """The callback for searches, under the name of what is being done; None where there is no callback."""
     progress = _listener.get()
     return None if progress is None else named(progress, what)
 
@@ -148,7 +148,7 @@ _RECENT = 5.0
 class _Phase:
     name: str
     began: float
-    told: float
+    reported: float
     behind: bool
     done: int = 0
     total: int | None = None
@@ -223,8 +223,8 @@ class Phases:
         if current is not None and not again and not behind and current.total == total and done >= current.done:
             current.name = name  # the next part of one whole
         elif current is None or current.name != name or again:
-            current = _Phase(name, began=now, told=now, behind=behind)
-        current.done, current.total, current.records, current.told = done, total, records, now
+            current = _Phase(name, began=now, reported=now, behind=behind)
+        current.done, current.total, current.records, current.reported = done, total, records, now
         current.rounds = self._rounds[kind]
         if search:
             self._search = current
@@ -235,7 +235,7 @@ class Phases:
         """The work and the search that a line speaks of: what is over is left out."""
         run, search = self._run, self._search
         if run is not None and search is not None:
-            if search.told < run.began or now - search.told > _RECENT:
+            if search.reported < run.began or now - search.reported > _RECENT:
                 search = None
             elif run.share == 1.0:
                 run = None
@@ -256,7 +256,7 @@ class Phases:
     def _left(self, run: _Phase, now: float) -> str:
         """The time that is left, where it holds: of the last pass over a file, without a search in it."""
         share, took = run.share, now - run.began
-        steady = self._search is None or self._search.told < run.began
+        steady = self._search is None or self._search.reported < run.began
         last = run.name == (self.passes or (run.name,))[-1]
         if run.records is None or run.behind or run.rounds > 1 or not (steady and last) or share is None or share >= 1:
             return ""

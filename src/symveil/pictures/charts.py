@@ -106,20 +106,20 @@ def bars_svg(
     >>> picture.count("<rect"), "<title>0: 0.75</title>" in picture
     (3, True)
     """
-    rows = [(float(place), float(height)) for place, height in zip(positions, heights, strict=True)]
+    rows = [(float(x_value), float(height)) for x_value, height in zip(positions, heights, strict=True)]
     highest = max((height for _, height in rows), default=1.0) or 1.0
     if len(rows) > _MOST_BARS:
         rows = [row for row in rows if row[1] >= highest * _SEEN][:_MOST_BARS]
-    first, last = min(place for place, _ in rows), max(place for place, _ in rows)
+    first, last = min(x_value for x_value, _ in rows), max(x_value for x_value, _ in rows)
     frame = _Frame(x=(first - 0.6, last + 0.6), y=(0.0, highest * 1.12), size=_BARS_SIZE, whole_x=True)
     bar = 0.78 * (frame.at_x(1.0) - frame.at_x(0.0))
     pieces = list(frame.axes(x_label, y_label))
     ground = frame.at_y(0.0)
-    for place, height in rows:
+    for x_value, height in rows:
         top = frame.at_y(height)
         pieces.append(
-            f'<rect x="{coordinate(frame.at_x(place) - bar / 2)}" y="{coordinate(top)}" width="{coordinate(bar)}" '
-            f'height="{coordinate(ground - top)}" fill="{BARS}"><title>{place:g}: {height:.6g}</title></rect>'
+            f'<rect x="{coordinate(frame.at_x(x_value) - bar / 2)}" y="{coordinate(top)}" width="{coordinate(bar)}" '
+            f'height="{coordinate(ground - top)}" fill="{BARS}"><title>{x_value:g}: {height:.6g}</title></rect>'
         )
     if mark is not None:
         pieces += _mark(frame, mark, mark_label)
@@ -248,8 +248,8 @@ def _logarithms(curve: Curve) -> Curve:
     return Curve(curve.label, exponents(curve.x), exponents(curve.y), curve.style)
 
 
-def _mark(frame: _Frame, place: float, label: str) -> Iterator[str]:
-    x, colour = frame.at_x(place), PALETTE[1]
+def _mark(frame: _Frame, value: float, label: str) -> Iterator[str]:
+    x, colour = frame.at_x(value), PALETTE[1]
     yield (
         f'<path d="M{coordinate(x)} {_TOP}V{coordinate(frame.at_y(frame.y[0]))}" stroke="{colour}" stroke-width="1.6" '
         'stroke-dasharray="5 4" fill="none"/>'
@@ -359,9 +359,9 @@ def whiskers_svg(bars: Sequence[Whisker], *, title: str, reference: str = "", he
     for index, (bar, name) in enumerate(zip(bars, names, strict=True)):
         y = top + _WHISKER_ROW * index
         middle = y + _WHISKER_ROW / 2
-        told = f"{bar.name}: {bar.value:.6g} ({bar.low:.6g} to {bar.high:.6g})"
+        text = f"{bar.name}: {bar.value:.6g} ({bar.low:.6g} to {bar.high:.6g})"
         pieces += [
-            f"<g><title>{escaped(told)}</title>",
+            f"<g><title>{escaped(text)}</title>",
             f'<rect x="{left:.1f}" y="{y + 4:.1f}" width="{at(bar.value) - left:.1f}" height="{_WHISKER_ROW - 8:g}" '
             f'fill="{BARS}"/>',
             f'<path d="M{at(bar.low):.1f} {middle:.1f}H{at(bar.high):.1f}M{at(bar.low):.1f} {middle - 4:.1f}v8'

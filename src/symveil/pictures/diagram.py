@@ -76,18 +76,18 @@ class Diagram:
     def __post_init__(self) -> None:
         # A key may be a secret (a state that a word visits), so an offender is named by its number.
         keys: set[Hashable] = set()
-        places: set[tuple[int, float]] = set()
+        positions: set[tuple[int, float]] = set()
         for number, node in enumerate(self.nodes, start=1):
             if node.key in keys:
                 raise ParameterError("nodes", expected="distinct keys", found=f"node {number} with an earlier one")
-            if (node.column, node.row) in places:
+            if (node.column, node.row) in positions:
                 raise ParameterError(
                     "nodes",
                     expected="one node at a place",
                     found=f"node {number} at column {node.column}, row {node.row:g} with another one",
                 )
             keys.add(node.key)
-            places.add((node.column, node.row))
+            positions.add((node.column, node.row))
         for number, edge in enumerate(self.edges, start=1):
             if edge.source not in keys or edge.target not in keys:
                 raise ParameterError(
@@ -143,8 +143,8 @@ def to_dot(diagram: Diagram) -> str:
         if node.initial:
             # Graphviz has no arrow from nowhere; it starts at a node that is not drawn.
             entry = f"{names[node.key]}_entry"
-            place = _place((node.column - 0.5) * column_step, node.row)
-            lines.append(f'  {entry} [shape=point, style=invis, label="", {place}];')
+            position = _dot_position((node.column - 0.5) * column_step, node.row)
+            lines.append(f'  {entry} [shape=point, style=invis, label="", {position}];')
             lines.append(f"  {entry} -> {names[node.key]};")
     lines += [f"  {names[edge.source]} -> {names[edge.target]} [{_edge_attributes(edge)}];" for edge in diagram.edges]
     lines.append("}")
@@ -152,7 +152,7 @@ def to_dot(diagram: Diagram) -> str:
 
 
 def _node_attributes(node: Node, column_step: float) -> str:
-    attributes = [f"label={_quoted(chr(10).join(node.label))}", _place(node.column * column_step, node.row)]
+    attributes = [f"label={_quoted(chr(10).join(node.label))}", _dot_position(node.column * column_step, node.row)]
     if node.accepting:
         attributes.append("shape=doublecircle")
     if node.marked:
@@ -170,7 +170,7 @@ def _edge_attributes(edge: Edge) -> str:
     return f"label=<{label}{_coloured(edge.annotation, RED)}>{dashed}"
 
 
-def _place(inches: float, row: float) -> str:
+def _dot_position(inches: float, row: float) -> str:
     return f'pos="{inches:g},{row * _ROW_STEP:g}!"'
 
 

@@ -56,10 +56,10 @@ def heat_map_svg(values: NDArray[np.float64], *, names: Sequence[str], title: st
             if np.isnan(value):
                 continue
             shade = 0.02 + 0.93 * (min(max(value, 0.0), highest) / highest) ** 0.5
-            told = f"{names[row]} → {names[column]}: {value:.6g}"
+            text = f"{names[row]} → {names[column]}: {value:.6g}"
             pieces.append(
                 f'<rect x="{left + _CELL * column + 0.5:.1f}" y="{top + _CELL * row + 0.5:.1f}" width="{_CELL - 1:g}" '
-                f'height="{_CELL - 1:g}" fill="{BLUE}" fill-opacity="{shade:.3f}"><title>{escaped(told)}</title></rect>'
+                f'height="{_CELL - 1:g}" fill="{BLUE}" fill-opacity="{shade:.3f}"><title>{escaped(text)}</title></rect>'
             )
     return "\n".join([*pieces, "</svg>\n"])
 

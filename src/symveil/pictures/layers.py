@@ -21,7 +21,7 @@ from symveil.errors import TooLargeError
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.text import joined
 
-Place = tuple[int, float]
+Spot = tuple[int, float]
 """(column, row); rows count upwards in quarters."""
 
 _SWEEPS = 12
@@ -37,8 +37,8 @@ _NODES_APART, _NODE_TO_LANE, _LANES_APART, _ROOM_FOR_LOOP = 1.0, 0.75, 0.5, 0.25
 class Grid:
     """Where the nodes are, and through which places the long edges pass, by their two ends."""
 
-    places: dict[Hashable, Place]
-    lanes: dict[tuple[Hashable, Hashable], tuple[Place, ...]]
+    spots: dict[Hashable, Spot]
+    lanes: dict[tuple[Hashable, Hashable], tuple[Spot, ...]]
 
 
 def layered(keys: Sequence[Hashable], edges: Iterable[tuple[Hashable, Hashable]], *, first: Iterable[Hashable]) -> Grid:
@@ -47,7 +47,7 @@ def layered(keys: Sequence[Hashable], edges: Iterable[tuple[Hashable, Hashable]]
     A node that cannot be reached from them is put right before what it leads to.
 
     >>> grid = layered("abc", [("a", "b"), ("b", "c"), ("c", "a")], first="a")
-    >>> grid.places["a"], grid.places["b"], grid.lanes
+    >>> grid.spots["a"], grid.spots["b"], grid.lanes
     ((0, 0.0), (1, 0.0), {('c', 'a'): ((1, -0.75),)})
     """
     pairs = list(dict.fromkeys(edges))
@@ -56,7 +56,7 @@ def layered(keys: Sequence[Hashable], edges: Iterable[tuple[Hashable, Hashable]]
     layers.order()
     rows = layers.rows()
     return Grid(
-        places={key: (columns[key], rows[key]) for key in keys},
+        spots={key: (columns[key], rows[key]) for key in keys},
         lanes={
             (source, target): tuple((column, rows[source, target, column]) for column in passed)
             for source, target, passed in layers.long_edges
@@ -87,13 +87,13 @@ def _columns(
                     queue.append(target)
 
     explore(first)
-    _place_before(keys, following, columns)
+    _spot_before(keys, following, columns)
     for key in (*(key for key in keys if key not in entered), *keys):
         explore([key])
     return columns
 
 
-def _place_before(
+def _spot_before(
     keys: Sequence[Hashable], following: Mapping[Hashable, Sequence[Hashable]], columns: dict[Hashable, int]
 ) -> None:
     """Nodes that lead to placed ones without being reached from them: right before the first that they lead to."""
@@ -352,9 +352,9 @@ def state_diagram(
     ([0, 1], ['a, b'])
     """
     arrows = merged(edges)
-    for most, found, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
-        if found > most:
-            raise TooLargeError(f"drawing: expected at most {most} {noun}, found {found}; {advice}")
+    for most, count_of, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
+        if count_of > most:
+            raise TooLargeError(f"drawing: expected at most {most} {noun}, found {count_of}; {advice}")
     grid = layered(
         [node.key for node in nodes],
         [(edge.source, edge.target) for edge in arrows],
@@ -362,7 +362,7 @@ def state_diagram(
     )
     placed = []
     for node in nodes:
-        column, row = grid.places[node.key]
+        column, row = grid.spots[node.key]
         placed.append(replace(node, column=column, row=row))
     return Diagram(
         title=title,

@@ -67,7 +67,7 @@ def route(
         others = np.array([centre for key, centre in centres.items() if key not in ends]).reshape(-1, 2)
         is_clear = partial(_is_clear, others=others, outline=outline, entries=entries)
         if edge.via:
-            spots = [spot(*place) for place in edge.via]
+            spots = [spot(*row_column) for row_column in edge.via]
             lane, level = (_lane(source, target, spots, outline, level_ends=level) for level in (False, True))
             paths[number] = lane if is_clear(lane) else level
             continue
@@ -107,10 +107,10 @@ def _lane(source: Point, target: Point, spots: Sequence[Point], outline: Outline
     Where nodes are wide it may have to be level at its ends too, to get past the nodes above and
     below these.
     """
-    aside = outline.half_width if target[0] > source[0] else -outline.half_width
-    passed = [(x + side * aside, y) for x, y in spots for side in (-1, 1)]
+    shift = outline.half_width if target[0] > source[0] else -outline.half_width
+    passed = [(x + side * shift, y) for x, y in spots for side in (-1, 1)]
     if level_ends:
-        passed = [(source[0] + aside, source[1]), *passed, (target[0] - aside, target[1])]
+        passed = [(source[0] + shift, source[1]), *passed, (target[0] - shift, target[1])]
     return through([source, *passed, target])
 
 
@@ -270,14 +270,14 @@ def _columns(diagram: Diagram, outline: Outline) -> dict[int, float]:
     widest_value = max((width(node.value, VALUE_SIZE) for node in diagram.nodes), default=0.0)
     overhang = max(0.0, widest_value - 2 * outline.half_width - 16)
     step = 2 * outline.half_width + max(_SHORTEST_EDGE, longest + _TIP + 26) + overhang
-    places = {node.key: (node.column, node.row) for node in diagram.nodes}
+    positions = {node.key: (node.column, node.row) for node in diagram.nodes}
     climbs: dict[int, list[float]] = defaultdict(lambda: [0.0])
     for edge in diagram.edges:
-        passed = (places[edge.source], *edge.via, places[edge.target])
+        passed = (positions[edge.source], *edge.via, positions[edge.target])
         for (left, from_row), (right, to_row) in map(sorted, itertools.pairwise(passed)):
             for column in range(left + 1, right + 1):
                 climbs[column].append((to_row - from_row) * (_LANE_CLIMBS if edge.via else 1))
-    used = [column for column, _ in places.values()] + [column for edge in diagram.edges for column, _ in edge.via]
+    used = [column for column, _ in positions.values()] + [column for edge in diagram.edges for column, _ in edge.via]
     across: dict[int, float] = {}
     x = 0.0
     for column in range(min(used, default=0), max(used, default=0) + 1):

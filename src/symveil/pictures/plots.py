@@ -85,20 +85,20 @@ def draw_bars(
     120 bars those at either end that are too low to be seen are left out.
     """
     target, kind = _target(path)
-    places, values = np.asarray(positions, dtype=np.float64), np.asarray(heights, dtype=np.float64)
-    if places.shape != values.shape or places.ndim != 1 or not len(places):
+    x_values, values = np.asarray(positions, dtype=np.float64), np.asarray(heights, dtype=np.float64)
+    if x_values.shape != values.shape or x_values.ndim != 1 or not len(x_values):
         raise ParameterError(
-            "heights", expected="one for each of at least one position", found=f"{values.size} for {places.size}"
+            "heights", expected="one for each of at least one position", found=f"{values.size} for {x_values.size}"
         )
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ParameterError("heights", expected="finite values, 0 or more", found="another one")
     figure, axes = _frame(title, x_label, y_label)
-    if len(places) <= _MOST_BARS:
-        axes.bar(places, values, width=0.78, color=BARS, zorder=2)
-        seen = places
+    if len(x_values) <= _MOST_BARS:
+        axes.bar(x_values, values, width=0.78, color=BARS, zorder=2)
+        seen = x_values
     else:  # so many bars have no gaps one could see; one outline is drawn at once
-        axes.fill_between(places, values, step="mid", color=BARS, linewidth=0, zorder=2)
-        seen = places[values >= values.max() * _SEEN]
+        axes.fill_between(x_values, values, step="mid", color=BARS, linewidth=0, zorder=2)
+        seen = x_values[values >= values.max() * _SEEN]
     axes.set_xlim(seen.min() - 0.6, seen.max() + 0.6)
     axes.set_ylim(0.0, float(values.max()) * 1.14 or 1.0)  # the mark is named above the bars
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
@@ -251,13 +251,13 @@ def _spread(levels: Sequence[float], heights: Sequence[float]) -> list[float]:
     return moved
 
 
-def _point_out(axes: Axes, place: float, label: str) -> None:
-    axes.axvline(place, color=PALETTE[1], linewidth=1.6, linestyle="dashed", zorder=3)
+def _point_out(axes: Axes, value: float, label: str) -> None:
+    axes.axvline(value, color=PALETTE[1], linewidth=1.6, linestyle="dashed", zorder=3)
     low, high = axes.get_xlim()
-    on_the_right = place > low + 0.65 * (high - low)
+    on_the_right = value > low + 0.65 * (high - low)
     axes.annotate(
         displayable(label),
-        (place, 1.0),
+        (value, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(-6 if on_the_right else 6, -4),
         textcoords="offset points",

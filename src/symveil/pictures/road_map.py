@@ -124,9 +124,9 @@ def flows_svg(roads: Mapping[str, Road], flows: Mapping[tuple[str, str], float],
     shown = positive[:_MOST_FLOWS]
     for value, (origin, destination) in reversed(shown):  # the largest lie on top
         share = value / shown[0][0]
-        told = f"<title>{escaped(origin)} → {escaped(destination)}: {value:.6g}</title>"
+        text = f"<title>{escaped(origin)} → {escaped(destination)}: {value:.6g}</title>"
         arrow = _flow(_middle(sheet, roads[origin]), _middle(sheet, roads[destination]), share)
-        pieces.append(f'<g opacity="{0.25 + 0.65 * share:.2f}">{told}{arrow}</g>')
+        pieces.append(f'<g opacity="{0.25 + 0.65 * share:.2f}">{text}{arrow}</g>')
     if len(roads) <= _MOST_NAMES:
         middles = {name: _middle(sheet, road) for name, road in roads.items()}
         pieces += [_name((x, y - 9), name) for name, (x, y) in middles.items()]

@@ -135,18 +135,18 @@ def beside_node(value: str, x: float, y: float, outline: Outline, sheet: Obstacl
     lean = outline.half_width * 0.5 + wide / 2
     above = [(0.0, -up), (-lean * 0.6, -up), (-lean, -up), (lean, -up)]
     below = [(0.0, up), (lean * 0.6, up), (lean, up), (-lean, up)]
-    places = [above[0], above[1], below[0], above[2], *below[1:], above[3]]
-    (box,), clear = sheet.settle((Box(x + right, y + down, wide, high),) for right, down in places)
+    positions = [above[0], above[1], below[0], above[2], *below[1:], above[3]]
+    (box,), clear = sheet.settle((Box(x + right, y + down, wide, high),) for right, down in positions)
     return PlacedText(value, "value", box, clear)
 
 
 def along_edge(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
     """An edge's label above its line and its annotation below: at the same point of it, if there is room."""
     written = _written(label, annotation)
-    together = sheet.room(_places_along(curve, written))
+    together = sheet.room(_boxes_along(curve, written))
     if together is not None:
         return _settled(written, [together], sheet)
-    return [text for one in written for text in _settled([one], _places_along(curve, [one]), sheet)]
+    return [text for one in written for text in _settled([one], _boxes_along(curve, [one]), sheet)]
 
 
 def beyond_loop(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
@@ -176,7 +176,7 @@ def _settled(written: _Written, groups: Iterable[tuple[Box, ...]], sheet: Obstac
     return [PlacedText(text, role, box, clear) for (text, role), box in zip(written, boxes, strict=True)]
 
 
-def _places_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
+def _boxes_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
     """Places for texts along an edge, the best first: near the line rather than near its middle."""
     for further in _FURTHER:
         for time in _TIMES:

@@ -49,10 +49,10 @@ class Boundaries:
     def __init__(self, cut_points: Callable[[], Sequence[arb]], *, width: int = 64) -> None:
         self._cut_points = cut_points
         self.width = width
-        kept = min(width, FILTER_BITS)
-        spare = width - kept
-        with precision(kept + 64):
-            ends = [scaled_floor(point, kept) for point in cut_points()]
+        filter_bits = min(width, FILTER_BITS)
+        spare = width - filter_bits
+        with precision(filter_bits + 64):
+            ends = [scaled_floor(point, filter_bits) for point in cut_points()]
         top = (1 << width) - 1
         word_type = np.uint64 if width == 64 else np.uint32
         # first[i] … last[i]: the words that do not tell on which side of cut point i they lie

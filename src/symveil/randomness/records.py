@@ -71,8 +71,8 @@ class RecordKey:
             message = np.zeros((len(rows), (size + 1) * _BLOCK_BYTES), dtype=np.uint8)
             message[:, :8] = lengths[rows].astype("<u8")[:, None].view(np.uint8)
             inside = np.arange(size * _BLOCK_BYTES) < lengths[rows][:, None]
-            places = (ends[rows] - lengths[rows])[:, None] + np.arange(size * _BLOCK_BYTES)
-            message[:, _BLOCK_BYTES:][inside] = data[places[inside]]
+            positions = (ends[rows] - lengths[rows])[:, None] + np.arange(size * _BLOCK_BYTES)
+            message[:, _BLOCK_BYTES:][inside] = data[positions[inside]]
             names[rows] = _mac(self._name_key, message)
         return names
 
@@ -140,8 +140,8 @@ class RecordStreams(BitSource):
         lanes = self.for_rows(different)._blocks(blocks).reshape(-1)
         # as many as were asked for of each row's blocks; the rest is left over
         begin = np.repeat(_LANES_PER_BLOCK * (np.cumsum(blocks) - blocks), counts)
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return lanes[begin + place]
+        index = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return lanes[begin + index]
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """A 64-bit word for each row; rows are asked one by one for anything else."""

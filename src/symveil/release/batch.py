@@ -41,7 +41,7 @@ class ReleasePlan:
     """The column of the sequences, a list in each row."""
     identifier: str | None = None
     """The column of the ids; None: records are known by their place."""
-    place: str | None = None
+    row_column: str | None = None
     """The column of places (whole numbers), which messages mention; None: there is none."""
     number: str | None = None
     """The column of the records' numbers, which name them where there are no ids; None: their places do."""
@@ -57,7 +57,7 @@ class ReleasePlan:
     def __post_init__(self) -> None:
         if self.on_unknown not in get_args(OnUnknown):
             raise ParameterError("on_unknown", expected=" or ".join(get_args(OnUnknown)), found=self.on_unknown)
-        if self.identifier is None and self.place is None:
+        if self.identifier is None and self.row_column is None:
             raise ParameterError("identifier", expected="a column of ids or of places", found="neither")
 
     @property
@@ -68,7 +68,7 @@ class ReleasePlan:
     def names(self, batch: pa.RecordBatch) -> NDArray[np.uint32]:
         """The names of a batch's records: equal for equal ids, and otherwise different."""
         if self.identifier is None:
-            return self.keys.names_of_rows(batch.column(self.number or self.place).to_numpy())
+            return self.keys.names_of_rows(batch.column(self.number or self.row_column).to_numpy())
         ids = as_text(batch.column(self.identifier))
         if ids.null_count:
             raise ParameterError("id", expected="an id in every row", found="none in some row")
@@ -113,9 +113,9 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
             return batch
     bits = plan.keys.streams(plan.names(batch))
     released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
-    place = batch.schema.get_field_index(plan.sequence)
+    index = batch.schema.get_field_index(plan.sequence)
     column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
-    return batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+    return batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
 
 
 def check_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> NDArray[np.int64]:
@@ -180,9 +180,9 @@ def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[n
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:
     """What messages call a record."""
-    if plan.place is None and not plan.has_rows_in_order:
+    if plan.row_column is None and not plan.has_rows_in_order:
         return plan.unit
-    return f"{plan.unit} {batch.column(plan.place)[row].as_py() if plan.place is not None else row + 1}"
+    return f"{plan.unit} {batch.column(plan.row_column)[row].as_py() if plan.row_column is not None else row + 1}"
 
 
 def _refusal(
@@ -244,10 +244,10 @@ def symbols_of_lists(
         values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     if encoded.null_count:
-        place = pc.index(encoded.is_null(), value=True).as_py()
+        index = pc.index(encoded.is_null(), value=True).as_py()
         ends = np.cumsum(lengths)
-        row = int(np.searchsorted(ends, place, side="right"))
-        position = place - int(ends[row] - lengths[row]) + 1
+        row = int(np.searchsorted(ends, index, side="right"))
+        position = index - int(ends[row] - lengths[row]) + 1
         raise WordError(
             f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
             position=position,

@@ -17,7 +17,7 @@ from symveil.central.cells import Read
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
 from symveil.models.attributes import PublicValues
@@ -27,17 +27,17 @@ from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists, symbols_of_lists
 from symveil.release.job import Ask, Job, Written
-from symveil.storage.atomic import AsideFile, digest_of
+from symveil.storage.atomic import TemporaryOutput, digest_of
 
 Answer = Callable[[Read, Sequence[str], RecordKey], bytes]
 """What is released, as bytes: from all legal words, the names of persons by number, and where noise comes from."""
 
 
-class FoundSymbols:
+class ObservedSymbols:
     """The symbols of a file whose alphabet is not public, numbered as they come; every word is legal. A secret.
 
     >>> import pyarrow as pa
-    >>> found = FoundSymbols()
+    >>> found = ObservedSymbols()
     >>> codes, lengths, legal = found.encoded(pa.array([["b", "a"], ["a"]]))
     >>> codes.tolist(), found.name(1)
     ([0, 1, 1], 'a')
@@ -96,7 +96,7 @@ class LegalWords:
 
 
 NOTHING_BESIDE = Beside()
-PublicOrFound = AnyLength | FoundSymbols
+PublicOrObserved = AnyLength | ObservedSymbols
 """The public language of the words that count; without one every word is legal, and symbols are numbered as found."""
 
 
@@ -135,9 +135,9 @@ class CentralWords(ABC):
             yield Batch(words.codes, words.lengths, owner, words.stamps, words.attributes).only(owner >= 0)
 
 
-def encoded_words(column: Any, language: PublicOrFound) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
+def encoded_words(column: Any, language: PublicOrObserved) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
     """Lists of symbols as codes, with their lengths, and which of them are legal."""
-    if isinstance(language, FoundSymbols):
+    if isinstance(language, ObservedSymbols):
         return language.encoded(column)
     codes, lengths = encode_lists(column, language.alphabet)
     return codes, lengths, language.first_refused(codes, lengths) == 0
@@ -146,20 +146,20 @@ def encoded_words(column: Any, language: PublicOrFound) -> tuple[Codes, Lengths,
 class FileWords(CentralWords):
     """The legal words of a file on this machine."""
 
-    def __init__(self, file: SequenceFile, language: PublicOrFound, beside: Beside = NOTHING_BESIDE) -> None:
+    def __init__(self, file: SequenceFile, language: PublicOrObserved, beside: Beside = NOTHING_BESIDE) -> None:
         self._file, self._language, self._beside = file, language, beside
         self.path, self.has_ids = file.file, file.has_ids
 
     def persons(self) -> list[str]:
         """Everybody in the file, in the order of their names."""
         names: set[str] = set()
-        for batch in heard_records(self._file, "reading"):
+        for batch in reported_records(self._file, "reading"):
             names.update(self._file.persons(batch).unique().to_pylist())
         return sorted(names)
 
     def encoded(self) -> Iterator[LegalWords]:
         """Legal words, some at a time."""
-        for batch in heard_records(self._file, "reading"):
+        for batch in reported_records(self._file, "reading"):
             with only_our_errors():
                 codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
                 words = LegalWords(
@@ -186,7 +186,7 @@ class FrameWords(FileWords):
     """The legal words of a table in memory."""
 
     def __init__(
-        self, file: SequenceFile, language: PublicOrFound, beside: Beside = NOTHING_BESIDE, *, digest: bytes
+        self, file: SequenceFile, language: PublicOrObserved, beside: Beside = NOTHING_BESIDE, *, digest: bytes
     ) -> None:
         super().__init__(file, language, beside)
         self._digest = digest
@@ -234,7 +234,7 @@ class CentralJob(Job[RecordKey]):
     @contextmanager
     def output(self, tag: str) -> Iterator[None]:
         """A file aside, locked."""
-        with AsideFile(self._target, tag) as self._aside:
+        with TemporaryOutput(self._target, tag) as self._temporary:
             yield
 
     def write(self, plan: RecordKey, left_out: list[str]) -> Written:
@@ -244,18 +244,18 @@ class CentralJob(Job[RecordKey]):
         def read() -> Iterable[Batch]:
             return self._words.read(numbers)
 
-        self._aside.write(self._answer(read, list(numbers), plan))
-        return Written(digest=self._aside.finish())
+        self._temporary.write(self._answer(read, list(numbers), plan))
+        return Written(digest=self._temporary.finish())
 
     def publish(self) -> None:
         """Rename the file."""
-        self._aside.publish()
+        self._temporary.publish()
 
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Nothing public tells which input a central release is from."""
         del counts
         return True
 
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of the file in the output's place."""
         return digest_of(self._target)

@@ -61,7 +61,7 @@ class CentralRelease:
         unit = EVERYTHING if self.neighbours == "replace" else PERSON
         return Price(charge=charged_units(self.epsilon), loss=approximate_loss(self.epsilon, self.delta), unit=unit)
 
-    def asked(self, **others: object) -> dict[str, Any]:
+    def options(self, **others: object) -> dict[str, Any]:
         """The public parameters: what makes two runs the same command."""
         return {
             "release": self.kind,

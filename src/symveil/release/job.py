@@ -125,5 +125,5 @@ class Job(ABC, Generic[Plan]):
         return nullcontext()
 
     @abstractmethod
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of what stands in the output's place."""

@@ -21,7 +21,7 @@ from symveil.errors import FileError, ParameterError, SymveilError, WordError, o
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.records import ID, NUMBER, PERSON, PLACE, SYMBOLS, as_text
+from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text
 from symveil.formats.sequences.rows import SeenNames
 from symveil.formats.sequences.sequence_file import RecordSteps, SequenceFile
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
@@ -30,7 +30,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
 from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.release.job import Ask, Job, Written
-from symveil.storage.atomic import AsideFile, digest_of
+from symveil.storage.atomic import TemporaryOutput, digest_of
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
@@ -125,7 +125,7 @@ class LocalJob(Job[ReleasePlan]):
             release_key=key,
             sequence=SYMBOLS,
             identifier=ID if self.has_ids else None,
-            place=PLACE,
+            row_column=ROW_NUMBER,
             number=None if self.has_ids else NUMBER,
             released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
@@ -177,7 +177,7 @@ class LocalJob(Job[ReleasePlan]):
     @contextmanager
     def output(self, tag: str) -> Iterator[None]:
         """A file aside, locked."""
-        with AsideFile(self._target, tag) as self._aside:
+        with TemporaryOutput(self._target, tag) as self._temporary:
             yield
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
@@ -196,7 +196,7 @@ class LocalJob(Job[ReleasePlan]):
                 written.over_budget += len(batch) - len(stays)
                 yield stays
 
-        writer = file.writer(self._aside, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
+        writer = file.writer(self._temporary, packed=self._target.name.lower().endswith(".gz"))  # type: ignore[arg-type]
         for source, released in release_batches(admitted(), plan):
             written.add(source, released)
             if len(released):
@@ -205,7 +205,7 @@ class LocalJob(Job[ReleasePlan]):
         writer.close()
         steps.end()
         ids.check()
-        return written.result(self._aside.finish())
+        return written.result(self._temporary.finish())
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -218,7 +218,7 @@ class LocalJob(Job[ReleasePlan]):
 
     def publish(self) -> None:
         """Rename the file."""
-        self._aside.publish()
+        self._temporary.publish()
 
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
@@ -241,7 +241,7 @@ class LocalJob(Job[ReleasePlan]):
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
             yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of the file in the output's place."""
         return digest_of(self._target)
 
@@ -255,7 +255,7 @@ class _Ids:
 
     def add(self, batch: pa.RecordBatch) -> None:
         if self._file.has_ids:
-            self._seen.add(self._plan.names(batch), batch.column(PLACE).to_numpy())
+            self._seen.add(self._plan.names(batch), batch.column(ROW_NUMBER).to_numpy())
 
     def check(self) -> None:
         repeated = self._seen.first_repeated()
@@ -287,7 +287,7 @@ class _Counted:
         self._symbols += int(lengths.sum())
         self._lengths = np.union1d(self._lengths, lengths)
         if self._true_error:
-            stays = pc.is_in(source.column(PLACE), value_set=released.column(PLACE))
+            stays = pc.is_in(source.column(ROW_NUMBER), value_set=released.column(ROW_NUMBER))
             before, after = (_values(batch) for batch in (source.filter(stays), released))
             if len(before) != len(after):
                 raise ParameterError("true error", expected="a mechanism that keeps lengths", found="another")

@@ -91,14 +91,14 @@ def price(release: Release) -> Price:
 def whole_loss(release: Release, *, proved: bool = True) -> Callable[[int], float]:
     """What two words of a length lose at most, however many of their symbols differ; infinite where nothing is known.
 
-    Nothing is known with a public start, where words that begin differently are told apart; nor of policies.
+    Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
 
     Parameters
     ----------
     release
         What is released by what.
     proved
-        Whether the bound of each length is worked out, as for the manifest; else what the choice keeps for any length.
+        Whether the bound of each length is computed, as for the manifest; else what the choice keeps for any length.
     """
     mechanism, choice = release.mechanism, release.choice
 
@@ -263,21 +263,21 @@ def laws(mechanism: Mechanism, lengths: NDArray[np.int64]) -> list[dict[str, Any
     """
     if mechanism.metric == "levenshtein":
         return [{"lengths": [0, mechanism.largest_output], **_law(mechanism)}]
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for length in np.unique(lengths[lengths > 0]).tolist():
         own = mechanism.of_length(length)
         if own is None:
             continue
         law, first = _law(own), length
-        if found and {key: value for key, value in found[-1].items() if key != "lengths"} == law:
-            first = found.pop()["lengths"][0]
-        found.append({"lengths": [first, length], **law})
-    return found
+        if results and {key: value for key, value in results[-1].items() if key != "lengths"} == law:
+            first = results.pop()["lengths"][0]
+        results.append({"lengths": [first, length], **law})
+    return results
 
 
 def _law(mechanism: Mechanism) -> dict[str, object]:
-    told = {**mechanism.parameters_document(), **mechanism.law_document()}
-    return {"mechanism": mechanism.name, "reach": mechanism.reach, **told}
+    document = {**mechanism.parameters_document(), **mechanism.law_document()}
+    return {"mechanism": mechanism.name, "reach": mechanism.reach, **document}
 
 
 def hidden_share(release: Release, lengths: NDArray[np.int64]) -> float | None:
@@ -286,7 +286,7 @@ def hidden_share(release: Release, lengths: NDArray[np.int64]) -> float | None:
     Parameters
     ----------
     release
-        What releases the file. A policy for opacity has secrets of its own: nothing is said of it.
+        What releases the file. A policy for opacity has secrets of its own: it is left out.
     lengths
         The lengths that occur.
     """

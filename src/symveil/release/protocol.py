@@ -21,7 +21,7 @@ import json
 import sys
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import LedgerError
-from symveil.formats.manifest import check_manifest_place, write_manifest
-from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.compatibility import stamped_by_0_2
+from symveil.formats.manifest import check_manifest_path, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
@@ -46,9 +46,9 @@ _LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What was asked for, what carries it out, and what the mechanisms worked out."""
+    """The options of a release, what carries it out, and what the mechanisms computed."""
 
-    asked: dict[str, Any]
+    options: dict[str, Any]
     """The public parameters as they were given: what makes two runs the same command."""
     made_by: dict[str, Any]
     """Version, engine, form and format: what turns the same command into the same words."""
@@ -57,7 +57,7 @@ class Settings:
 
     def text(self) -> str:
         """As it is recorded."""
-        document = {"asked": self.asked, "made_by": self.made_by, "worked_out": self.worked_out}
+        document = {"asked": self.options, "made_by": self.made_by, "worked_out": self.worked_out}
         return json.dumps(document, sort_keys=True, default=str)
 
     @classmethod
@@ -65,18 +65,18 @@ class Settings:
         """As it was recorded."""
         try:
             document = json.loads(text)
-            asked, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
-            if not (isinstance(asked, dict) and isinstance(made_by, dict)):
+            options, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
+            if not (isinstance(options, dict) and isinstance(made_by, dict)):
                 raise TypeError
         except (TypeError, ValueError, LookupError):
             raise LedgerError(
                 "ledger: expected the settings of a release as symveil writes them, found something else"
             ) from None
-        return cls(asked=asked, made_by=made_by, worked_out=worked_out)
+        return cls(options=options, made_by=made_by, worked_out=worked_out)
 
-    def asked_text(self) -> bytes:
+    def options_text(self) -> bytes:
         """What stays of them in a stamp when the release is done (as 0.2 wrote it, whose releases are still known)."""
-        return json.dumps(self.asked, sort_keys=True, default=str).encode()
+        return json.dumps(self.options, sort_keys=True, default=str).encode()
 
     def differences(self, recorded: Self) -> list[str]:
         """In what these settings are other than the recorded ones, for a message: everything in them is public."""
@@ -137,26 +137,9 @@ def worked_out(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Worke
 
 
 def decisions(mechanism: Mechanism) -> dict[str, str]:
-    """A mechanism's name and what it worked out, exactly."""
+    """A mechanism's name and what it computed, exactly."""
     decided = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
     return {"mechanism": mechanism.name, **decided}
-
-
-def spelled_columns(columns: ColumnOptions) -> str:
-    """The columns that were asked for, as 0.2 spelled them; options that came later are there only if they were used.
-
-    >>> spelled_columns(ColumnOptions(identifier="trip"))[:59]
-    "ColumnOptions(sequence=None, separator=None, identifier='tr"
-    """
-    fields_of_0_2 = [
-        f"{each.name}={getattr(columns, each.name)!r}"
-        for each in fields(columns)
-        if each.name in _COLUMNS_OF_0_2 or getattr(columns, each.name) != each.default
-    ]
-    return f"ColumnOptions({', '.join(fields_of_0_2)})"
-
-
-_COLUMNS_OF_0_2 = ("sequence", "separator", "identifier", "case", "order", "symbol", "person", "keep")
 
 
 ManifestText = Callable[[str, Written, str], str]
@@ -212,8 +195,8 @@ class Protocol:
             database.close()
 
     def without_ledger(self) -> Finished:
-        """Nobody is charged; the key is made here and is gone when this returns."""
-        check_manifest_place(self.target)
+        """No person is charged; the key is made here and is gone when this returns."""
+        check_manifest_path(self.target)
         release_id = self.release_id or new_release_id()
         plan = self.job.plan(release_id, new_release_key())
         with self.job.output(release_id):
@@ -224,7 +207,7 @@ class Protocol:
 
     def with_ledger(self, database: Database, price: Price, over_budget: OverBudget) -> Finished:
         """Charged once, however often it takes."""
-        check_manifest_place(self.target)
+        check_manifest_path(self.target)
         out = str(self.target.absolute())
         begun = self._begun(database, out)
         if not begun:
@@ -238,7 +221,7 @@ class Protocol:
             self._refuse_twice(database, out)
         else:
             self._refuse_other(known, fingerprint)
-            if (done := self._in_place(database, known)) is not None:
+            if (done := self._published_before(database, known)) is not None:
                 return done
             self._refuse_other_words(known, self.settings)
         release_id = self.release_id if known is None else known.release_id
@@ -276,10 +259,10 @@ class Protocol:
 
         The same parameters, an output that stands, and an input that it can have come from.
         """
-        digest = None if self.again or self.release_id is not None else self.job.digest_in_place()
+        digest = None if self.again or self.release_id is not None else self.job.published_digest()
         for done in () if digest is None else done_for(database, out, digest):
             counts = json.loads(done.manifest or "{}").get("counts", {})
-            if done.had_parameters(self.settings.asked_text()) and self.job.agrees_with(counts):
+            if done.had_parameters(self.settings.options_text()) and self.job.agrees_with(counts):
                 raise LedgerError(
                     f"release {done.release_id}: expected a release that was not made before, found it done, and its "
                     f"output in {self.target}; the same command would charge everybody a second time: nothing is left "
@@ -289,8 +272,8 @@ class Protocol:
     def _is_ours(self, known: LedgerRelease, fingerprint: bytes) -> bool:
         """Whether a pending release was begun by this same command: the same input, the same parameters."""
         if known.settings is None:
-            return known.has_stamp(self._content_of_0_2(fingerprint))
-        same = Settings.read(known.settings).asked_text() == self.settings.asked_text()
+            return known.has_stamp(stamped_by_0_2(fingerprint, self.settings.options_text()))
+        same = Settings.read(known.settings).options_text() == self.settings.options_text()
         return same and known.has_stamp(_content(fingerprint, known.settings))
 
     def _drawn(
@@ -300,7 +283,7 @@ class Protocol:
             # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)
-            if (done := self._in_place(database, current)) is not None:
+            if (done := self._published_before(database, current)) is not None:
                 return done
             self._refuse_other_words(current, settings)
             if current.key is None:
@@ -316,12 +299,12 @@ class Protocol:
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
             self.job.publish()
             finished = self._finished(release.release_id, text, written=written)
-            finish(database, release, parameters=self.settings.asked_text())
+            finish(database, release, parameters=self.settings.options_text())
         return finished
 
     def _refuse_other(self, known: LedgerRelease, fingerprint: bytes) -> None:
         """One id, one release. Once it is done the parameters can still be compared, and what is public of the
-        input (`_in_place`): its key, and with it all that was known of the secret words, is gone.
+        input (`_published_before`): its key, and with it all that was known of the secret words, is gone.
         """
         name, recorded = known.release_id, None if known.settings is None else Settings.read(known.settings)
         if known.state == "abandoned":
@@ -330,7 +313,7 @@ class Protocol:
                 "its charge stays: use another `release_id`, which is charged anew"
             )
         if known.done:
-            if not known.had_parameters(self.settings.asked_text()):
+            if not known.had_parameters(self.settings.options_text()):
                 raise LedgerError(
                     f"release {name}: expected the same parameters as when it was made, found "
                     f"{_listed(self._other_parameters(recorded))}; it is done: use another `release_id`, which is "
@@ -368,9 +351,9 @@ class Protocol:
                 f"{_listed(different)}; finish it as it was begun, or close it: {_abandoning(known.release_id)}"
             )
 
-    def _in_place(self, database: Database, known: LedgerRelease) -> Finished | None:
+    def _published_before(self, database: Database, known: LedgerRelease) -> Finished | None:
         """The release, where its output is in its place already; whatever is still missing is made up for."""
-        if known.digest is not None and known.digest == self.job.digest_in_place() and known.manifest is not None:
+        if known.digest is not None and known.digest == self.job.published_digest() and known.manifest is not None:
             if known.done and not self.job.agrees_with(json.loads(known.manifest).get("counts", {})):
                 raise LedgerError(
                     f"release {known.release_id}: expected the input it was made from, found one with other records; "
@@ -378,7 +361,7 @@ class Protocol:
                 )
             finished = self._finished(known.release_id, known.manifest, already_done=True)
             if not known.done:
-                finish(database, known, parameters=self.settings.asked_text())
+                finish(database, known, parameters=self.settings.options_text())
             return finished
         if known.done:
             raise LedgerError(
@@ -398,10 +381,6 @@ class Protocol:
             written=written,
             already_done=already_done,
         )
-
-    def _content_of_0_2(self, fingerprint: bytes) -> bytes:
-        """What 0.2 stamped: the parameters only, neither the version nor the rates."""
-        return hashlib.sha256(fingerprint + self.settings.asked_text()).digest()
 
 
 def _content(fingerprint: bytes, settings: str) -> bytes:

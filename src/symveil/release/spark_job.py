@@ -117,7 +117,7 @@ class SparkJob(Job[ReleasePlan]):
             sizes = self._records.select(PERSON, F.coalesce(self._length(), F.lit(0)).alias(_SIZE))
             for row in sizes.groupBy(PERSON, _SIZE).count().toLocalIterator():
                 if not row[0]:
-                    raise self._rows.nobody()
+                    raise self._rows.unnamed_record()
                 names.append(row[0])
                 lengths.append(row[1])
                 counts.append(row[2])
@@ -241,7 +241,7 @@ class SparkJob(Job[ReleasePlan]):
         strangers = own.join(known, on=_ROWS, how="left_anti")
         return self._records.count() == counts.get("sequences") and not strangers.limit(1).collect()
 
-    def digest_in_place(self) -> str | None:
+    def published_digest(self) -> str | None:
         """The digest of the folder, or of the table's rows."""
         return self._output.digest()
 

@@ -46,9 +46,9 @@ from symveil.release.central_job import (
     NOTHING_BESIDE,
     Beside,
     CentralWords,
-    FoundSymbols,
     LegalWords,
-    PublicOrFound,
+    ObservedSymbols,
+    PublicOrObserved,
     encoded_words,
 )
 from symveil.release.spark_session import digest_of_frame, frame_at, in_task, plain_errors, session
@@ -191,8 +191,8 @@ class SparkRecords:
         if self.input.where(missing).limit(1).collect():
             raise FileError(self.source, expected="a place in the order for every event", found="none for some")
 
-    def nobody(self) -> FileError:
-        """What is said of a record that is nobody's."""
+    def unnamed_record(self) -> FileError:
+        """The error for a record without a person."""
         events, cell = self.order is not None, F.col(quoted(str(self.owner)))
         if self.input.where(cell.isNotNull() & _named(self.input, str(self.owner)).isNull()).limit(1).collect():
             return no_name(self.source)
@@ -254,7 +254,7 @@ class SparkWords(CentralWords):
         self,
         source: Path,
         columns: ColumnOptions,
-        language: PublicOrFound,
+        language: PublicOrObserved,
         beside: Beside = NOTHING_BESIDE,
         *,
         master: str | None,
@@ -278,12 +278,12 @@ class SparkWords(CentralWords):
             self._records.refuse_without_order()
             names = [row[0] for row in self._frame.select(_PERSONS).distinct().toLocalIterator()]
         if not all(names):
-            raise self._records.nobody()
+            raise self._records.unnamed_record()
         return sorted(names)
 
     def encoded(self) -> Iterator[LegalWords]:
         """Legal words: what each task makes of a batch comes as one block of bytes."""
-        public = None if isinstance(self._language, FoundSymbols) else self._language
+        public = None if isinstance(self._language, ObservedSymbols) else self._language
         packed = self._frame.mapInArrow(
             partial(
                 in_task,
@@ -307,7 +307,7 @@ class SparkWords(CentralWords):
     def _unpacked(self, block: bytes) -> Iterator[LegalWords]:
         for batch in pa.ipc.open_stream(block):
             words = batch.column(_WORDS)
-            if isinstance(self._language, FoundSymbols):
+            if isinstance(self._language, ObservedSymbols):
                 codes, lengths, _ = self._language.encoded(words)
             else:
                 codes = words.flatten().to_numpy(zero_copy_only=False)
@@ -371,11 +371,11 @@ def _numbers_beside(
     batch: pa.RecordBatch, lengths: Lengths, beside: Beside, reader: StampReader, *, long: bool
 ) -> dict[str, Any]:
     """Times and codes of attributes of all symbols of a batch."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     if beside.times:
         column = batch.column(_beside(0))
         stamps = reader.cells(column.flatten()) if long else reader.of_sequences(column, lengths)
-        found = {_MICROSECONDS: stamps.microseconds, _KIND: stamps.kind}
+        numbers = {_MICROSECONDS: stamps.microseconds, _KIND: stamps.kind}
     for index, values in enumerate(beside.attributes):
         column = batch.column(_beside(index + int(beside.times)))
         if is_list(column.type):
@@ -384,5 +384,5 @@ def _numbers_beside(
             codes = values.codes(None if each is None else str(each) for cell in cells for each in cell)
         else:
             codes = np.repeat(values.codes(texts_of(column)), lengths)
-        found[_beside(index)] = codes
-    return found
+        numbers[_beside(index)] = codes
+    return numbers

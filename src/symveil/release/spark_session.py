@@ -4,13 +4,13 @@ Imported only where Spark is asked for: it needs pyspark, and starting a JVM tak
 
 The Spark engine: the same core, batch by batch, wherever the rows are.
 
-Spark may run a task again, or a whole plan, whenever it likes. Because a record's bits are derived from
+Spark may run a task again, or a whole plan, at any time. Because a record's bits are derived from
 the release and the record's id, it gets the same words each time: one release, one charge. The plan
 travels to the executors with the release key in it; Spark may keep it in its block store and spill it
 there (`spark.local.dir`): see docs/spark.md.
 
 How Spark cuts its input into partitions and batches, joins and groups them depends on the sizes of secret words. None
-of that may show: what is written is dealt by ids (`laid_out`), and what is refused is told by ids (`check_frame`).
+of that may show: what is written is dealt by ids (`laid_out`), and what is refused is named by ids (`check_frame`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from symveil.errors import FileError, InternalError, ParameterError, SymveilErro
 from symveil.formats.sequences.layout import files_of, row_digests
 from symveil.formats.sequences.records import as_text, is_list, join_column, made_in_order, rows_cut, split_column
 from symveil.release.batch import ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.storage.atomic import AsideFile, aside_of, digest_of_folder, make_own_folder, sync_folder
+from symveil.storage.atomic import TemporaryOutput, digest_of_folder, make_own_folder, sync_folder, temporary_path
 
 
 def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> Any:
@@ -53,7 +53,7 @@ def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None
 def check_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> None:
     """Look at every row before anybody is charged; whatever the core would refuse is refused here.
 
-    Of several faults that of the smallest id is told, wherever its row is.
+    Of several faults that of the smallest id is reported, wherever its row is.
     """
     plain, own = _plainly_named(frame, plan)
     faults = plain.mapInArrow(partial(in_task, _faults, plan=own, separator=separator), "id string, fault string")
@@ -75,7 +75,7 @@ def digest_of_frame(frame: Any) -> bytes:
 
     Rows are dealt into 256 buckets by the first byte of their digest, so that no node has to see all digests.
     """
-    plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    plain = frame.toDF(*(f"c{index}" for index in range(len(frame.columns))))
     dealt = plain.mapInArrow(partial(in_task, _digested), "bucket int, digest binary").repartition("bucket")
     buckets = (
         dealt.sortWithinPartitions("digest")
@@ -95,7 +95,7 @@ def rows_digest(frame: Any) -> str:
 
 def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
     """The frame with columns that are numbered: `mapInArrow` takes a dot or a backtick in a name for syntax."""
-    names = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+    names = {name: f"c{index}" for index, name in enumerate(frame.columns)}
     identifier = None if plan.identifier is None else names[plan.identifier]
     return frame.toDF(*names.values()), replace(plan, sequence=names[plan.sequence], identifier=identifier)
 
@@ -103,7 +103,7 @@ def _plainly_named(frame: Any, plan: ReleasePlan) -> tuple[Any, ReleasePlan]:
 def in_task(
     function: Callable[..., Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch], **named: Any
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does. Its errors end in the logs of executors and of the driver: they are told without a value."""
+    """What a task does. Its errors end in the logs of executors and of the driver: they are written without a value."""
     with only_our_errors():
         yield from function(batches, **named)
 
@@ -112,22 +112,22 @@ def _released(
     batches: Iterable[pa.RecordBatch], *, plan: ReleasePlan, separator: str | None
 ) -> Iterator[pa.RecordBatch]:
     for whole in batches:
-        place = whole.schema.get_field_index(plan.sequence)
-        kind = whole.schema.field(place).type
+        index = whole.schema.get_field_index(plan.sequence)
+        kind = whole.schema.field(index).type
         for batch in bounded(_with_lists(whole, plan, separator), plan):
             released = privatize_batch(batch, plan)
             if not is_list(kind):
-                joined = join_column(released.column(place), separator).cast(kind)
-                released = released.set_column(place, plan.sequence, joined)
+                joined = join_column(released.column(index), separator).cast(kind)
+                released = released.set_column(index, plan.sequence, joined)
             yield pa.RecordBatch.from_arrays(released.columns, names=whole.schema.names)
 
 
 def _with_lists(batch: pa.RecordBatch, plan: ReleasePlan, separator: str | None) -> pa.RecordBatch:
     """The batch with its sequences as lists."""
-    place = batch.schema.get_field_index(plan.sequence)
-    if is_list(batch.schema.field(place).type):
+    index = batch.schema.get_field_index(plan.sequence)
+    if is_list(batch.schema.field(index).type):
         return batch
-    return batch.set_column(place, plan.sequence, split_column(batch.column(place), separator))
+    return batch.set_column(index, plan.sequence, split_column(batch.column(index), separator))
 
 
 def _faults(batches: Iterable[pa.RecordBatch], *, plan: ReleasePlan, separator: str | None) -> Iterator[pa.RecordBatch]:
@@ -237,8 +237,8 @@ def frame_at(session: Any, name: str) -> Any:
             return session.table(name.removeprefix(TABLE))
         return session.read.parquet(name)
     except PySparkException as error:
-        found = (error.getCondition() or type(error).__name__).replace("_", " ").lower()
-        raise FileError(name, expected="a Parquet folder or table:NAME that Spark can read", found=found) from None
+        result = (error.getCondition() or type(error).__name__).replace("_", " ").lower()
+        raise FileError(name, expected="a Parquet folder or table:NAME that Spark can read", found=result) from None
 
 
 class FolderOutput:
@@ -258,22 +258,22 @@ class FolderOutput:
         """Inside it the output is written and published; the folder aside is gone afterwards."""
         if self._target.exists():
             raise FileError(str(self._target), expected="a folder that is not there yet", found="one")
-        aside = aside_of(self._target, tag)
-        self._data = aside / "data"
+        temporary = temporary_path(self._target, tag)
+        self._data = temporary / "data"
         try:
-            make_own_folder(aside)
+            make_own_folder(temporary)
         except OSError as error:
             raise FileError(
                 str(self._target), expected="a place to write to", found=reason(error, otherwise="none")
             ) from None
-        lock = AsideFile(aside / "lock", tag)  # of the release: dropped by the system when this process ends
+        lock = TemporaryOutput(temporary / "lock", tag)  # of the release: dropped by the system when this process ends
         try:
             with lock:
                 if self._data.exists():
                     shutil.rmtree(self._data)
                 yield
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
     def save(self, frame: Any) -> tuple[Any, str | None]:
         """Write rows aside, onto the disk: the rows as they were written, and the digest of their files."""
@@ -306,17 +306,17 @@ class TableOutput:
     @contextmanager
     def begun(self, tag: str) -> Iterator[None]:
         """Inside it the table is written and published."""
-        self._aside = f"{self._target}_aside_{''.join(letter if letter.isalnum() else '_' for letter in tag)}"
+        self._temporary = f"{self._target}_aside_{''.join(letter if letter.isalnum() else '_' for letter in tag)}"
         if self._session.catalog.tableExists(self._target):
             raise FileError(f"{TABLE}{self._target}", expected="a table that is not there yet", found="one")
         yield
 
     def save(self, frame: Any) -> tuple[Any, str | None]:
         """Write rows aside: the rows as they were written; None: the digest is that of the rows."""
-        self._session.sql(f"DROP TABLE IF EXISTS {self._aside}")
-        frame.write.mode("error").saveAsTable(self._aside)
-        return self._session.table(self._aside), None
+        self._session.sql(f"DROP TABLE IF EXISTS {self._temporary}")
+        frame.write.mode("error").saveAsTable(self._temporary)
+        return self._session.table(self._temporary), None
 
     def publish(self) -> None:
         """Rename the table."""
-        self._session.sql(f"ALTER TABLE {self._aside} RENAME TO {self._target}")
+        self._session.sql(f"ALTER TABLE {self._temporary} RENAME TO {self._target}")

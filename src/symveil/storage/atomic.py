@@ -1,11 +1,11 @@
 """Files that are whole or not there: written aside, and renamed at the end.
 
-Finished content goes through `write_files`. A large file is written piece by piece into an `AsideFile`, readable for
-its owner only. The aside of a release has a name of its own, so that a run after a kill finds and replaces it; a lock
-that the system drops with the process keeps two runs from writing the same one. What `write_files` has aside is named
-by its process, and locked: the next run that writes the same file removes what a killed one has left. Names can be
-guessed: where others may write to the folder too, a link or a file that somebody planted under that name is not written
-to.
+Finished content goes through `write_files`. A large file is written piece by piece into a `TemporaryOutput`, readable
+for its owner only. The temporary file of a release has a name of its own, so that a run after a kill finds and replaces
+it; a lock that the system drops with the process keeps two runs from writing the same one. What `write_files` writes is
+named by its process, and locked: the next run that writes the same file removes what a killed one has left. Names can
+be guessed: where others may write to the folder too, a link or a file that another user planted under that name is not
+written to.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
 
     With `owner_only` no other account can read them, from their creation on: they hold secrets.
     """
-    asides: dict[Path, Path] = {}
+    temporaries: dict[Path, Path] = {}
     path = Path()
     made: list[Path] = []
     with contextlib.ExitStack() as files:  # open, and so locked, until they are in their places
@@ -54,44 +54,44 @@ def write_files(contents: Mapping[Path, bytes], *, owner_only: bool = False) -> 
             for path, content in contents.items():
                 made += _make_folder(path.parent)
                 _remove_left_behind(path)
-                file = files.enter_context(_new_beside(path, asides, owner_only=owner_only))
+                file = files.enter_context(_new_beside(path, temporaries, owner_only=owner_only))
                 file.write(content)
                 file.flush()
                 if path.is_dir():
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             if not _HAS_LOCKS:  # pragma: no cover - Windows does not rename open files
                 files.close()
-            for path, aside in asides.items():
-                aside.replace(path)
+            for path, temporary in temporaries.items():
+                temporary.replace(path)
         except OSError as error:
-            _discard(asides.values(), made)
-            raise _no_place(path, error) from None
+            _discard(temporaries.values(), made)
+            raise _unwritable(path, error) from None
         except BaseException:
-            _discard(asides.values(), made)
+            _discard(temporaries.values(), made)
             raise
 
 
-def check_place(path: Path) -> None:
+def check_writable(path: Path) -> None:
     """Refuse now a file that could not be written later: nothing stays behind."""
-    asides: dict[Path, Path] = {}
+    temporaries: dict[Path, Path] = {}
     made: list[Path] = []
     try:
         made = _make_folder(path.parent)
-        _new_beside(path, asides).close()
+        _new_beside(path, temporaries).close()
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     except OSError as error:
-        raise _no_place(path, error) from None
+        raise _unwritable(path, error) from None
     finally:
-        _discard(asides.values(), made)
+        _discard(temporaries.values(), made)
 
 
-def _new_beside(path: Path, asides: dict[Path, Path], *, owner_only: bool = False) -> BinaryIO:
-    """A new file beside `path`, noted in `asides`: what is there, also a link that was planted, is not written to."""
+def _new_beside(path: Path, temporaries: dict[Path, Path], *, owner_only: bool = False) -> BinaryIO:
+    """A new file beside `path`, noted in `temporaries`; what has its name already, also a planted link, is left."""
     while True:
-        asides[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
+        temporaries[path] = path.with_name(f".{path.name}.{os.getpid()}-{next(_number)}.aside")
         with contextlib.suppress(FileExistsError):
-            number = os.open(asides[path], _NEW, 0o600 if owner_only else 0o666)
+            number = os.open(temporaries[path], _NEW, 0o600 if owner_only else 0o666)
             if _HAS_LOCKS:
                 with contextlib.suppress(OSError):  # where there are no locks nothing is taken for left behind
                     fcntl.flock(number, fcntl.LOCK_EX)
@@ -107,8 +107,8 @@ def _remove_left_behind(path: Path) -> None:
         beside = [(left, known.fullmatch(left.name)) for left in path.parent.iterdir()]
     except OSError:  # a folder that may be written to and not be read
         return
-    for left, found in beside:
-        if found is None or _runs_elsewhere(int(found[1])):
+    for left, match in beside:
+        if match is None or _runs_elsewhere(int(match[1])):
             continue
         with contextlib.suppress(OSError):
             number = os.open(left, os.O_RDWR | os.O_NONBLOCK | _NO_LINKS)
@@ -143,22 +143,22 @@ def _make_folder(folder: Path) -> list[Path]:
     return missing
 
 
-def _discard(asides: Iterable[Path], folders: list[Path]) -> None:
+def _discard(temporaries: Iterable[Path], folders: list[Path]) -> None:
     """Leave nothing behind; what cannot be removed was not written, and the first error says more."""
-    for aside in asides:
+    for temporary in temporaries:
         with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-class AsideFile(io.RawIOBase):
+class TemporaryOutput(io.RawIOBase):
     """A file being written beside its place; `publish` puts it there, leaving without it deletes it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with AsideFile(Path(folder, "out.csv"), "release-1") as file:
+    ...     with TemporaryOutput(Path(folder, "out.csv"), "release-1") as file:
     ...         _ = file.write(b"done")
     ...         digest = file.finish()
     ...         file.publish()
@@ -168,29 +168,29 @@ class AsideFile(io.RawIOBase):
 
     def __init__(self, path: Path, tag: str) -> None:
         self.path = path
-        self.aside = aside_of(path, tag)
+        self.temporary = temporary_path(path, tag)
         self._digest = hashlib.sha256()
         self._published = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._number = self._locked()
         except OSError as error:
-            if self.aside.is_symlink():
-                raise _planted(self.aside, "a symbolic link") from None
-            raise _no_place(path, error) from None
+            if self.temporary.is_symlink():
+                raise _planted(self.temporary, "a symbolic link") from None
+            raise _unwritable(path, error) from None
 
     def _locked(self) -> int:
         while True:
-            if not _NO_LINKS and self.aside.is_symlink():  # pragma: no cover - Windows has no such flag
-                raise _planted(self.aside, "a symbolic link")
-            number = os.open(self.aside, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+            if not _NO_LINKS and self.temporary.is_symlink():  # pragma: no cover - Windows has no such flag
+                raise _planted(self.temporary, "a symbolic link")
+            number = os.open(self.temporary, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
             ours = False
             try:
-                _refuse_foreign(self.aside, os.fstat(number))
+                _refuse_foreign(self.temporary, os.fstat(number))
                 if fcntl is not None:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # between opening and locking another process may have renamed or deleted it
-                if os.fstat(number).st_ino == os.lstat(self.aside).st_ino:
+                if os.fstat(number).st_ino == os.lstat(self.temporary).st_ino:
                     ours = True
                     os.fchmod(number, 0o600)
                     os.ftruncate(number, 0)
@@ -204,7 +204,7 @@ class AsideFile(io.RawIOBase):
                 pass
             except BaseException:
                 if ours:  # interrupted, or without the rights: nothing stays behind
-                    self.aside.unlink(missing_ok=True)
+                    self.temporary.unlink(missing_ok=True)
                 os.close(number)
                 raise
             os.close(number)
@@ -228,7 +228,7 @@ class AsideFile(io.RawIOBase):
             while rest:
                 rest = rest[os.write(self._number, rest) :]
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         return size
 
     def finish(self) -> str:
@@ -236,7 +236,7 @@ class AsideFile(io.RawIOBase):
         try:
             os.fsync(self._number)
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         return self._digest.hexdigest()
 
     def publish(self, *, for_everybody: bool = True) -> None:
@@ -246,10 +246,10 @@ class AsideFile(io.RawIOBase):
                 mask = os.umask(0)
                 os.umask(mask)
                 os.fchmod(self._number, 0o666 & ~mask)
-            self.aside.replace(self.path)
+            self.temporary.replace(self.path)
             sync_folder(self.path.parent)
         except OSError as error:
-            raise _no_place(self.path, error) from None
+            raise _unwritable(self.path, error) from None
         self._published = True
 
     def __enter__(self) -> Self:
@@ -257,12 +257,12 @@ class AsideFile(io.RawIOBase):
 
     def __exit__(self, *_: object) -> None:
         if not self._published:
-            self.aside.unlink(missing_ok=True)
+            self.temporary.unlink(missing_ok=True)
         os.close(self._number)
         self.close()
 
 
-def aside_of(path: Path, tag: str) -> Path:
+def temporary_path(path: Path, tag: str) -> Path:
     """Where a file is written before it is put in its place."""
     return path.with_name(f".{path.name}.{tag}.aside")
 
@@ -326,27 +326,27 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _refuse_foreign(aside: Path, status: os.stat_result) -> None:
+def _refuse_foreign(temporary: Path, status: os.stat_result) -> None:
     """Refuse what is not a file of one's own: who made it could read it, and a second name of it may be any file."""
     if not stat.S_ISREG(status.st_mode):
-        raise _planted(aside, "something else")
+        raise _planted(temporary, "something else")
     if status.st_nlink > 1:
-        raise _planted(aside, "a file that has another name too")
+        raise _planted(temporary, "a file that has another name too")
     if _is_foreign(status):
-        raise _planted(aside, "somebody else's")
+        raise _planted(temporary, "somebody else's")
 
 
 def _is_foreign(status: os.stat_result) -> bool:
     return hasattr(os, "geteuid") and status.st_uid != os.geteuid()
 
 
-def _planted(aside: Path, found: str) -> FileError:
+def _planted(temporary: Path, found: str) -> FileError:
     return FileError(
-        str(aside),
+        str(temporary),
         expected="a name that is free, or a file of an earlier run, to write to before the output is put in its place",
         found=f"{found}; remove it, or write to another folder",
     )
 
 
-def _no_place(path: Path, error: OSError) -> FileError:
+def _unwritable(path: Path, error: OSError) -> FileError:
     return FileError(str(path), expected="a place to write to", found=reason(error, otherwise="none"))

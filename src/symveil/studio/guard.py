@@ -60,7 +60,7 @@ class Access:
 
     @property
     def cookie_header(self) -> str:
-        """The cookie as a browser is told to keep it: for this room, out of reach of scripts and of other sites."""
+        """The cookie as a browser is to store it: for this room, out of reach of scripts and of other sites."""
         return f"{self.cookie_name}={self.cookie}; Path={self.root}/; HttpOnly; SameSite=Strict"
 
     def opens(self, token: str) -> bool:
@@ -230,8 +230,8 @@ def _with_headers(send: Send, policy: bytes) -> Send:
 
     async def decorated(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in replaced]
-            message["headers"] = [*kept, *ours]
+            remaining = [(name, value) for name, value in message.get("headers", []) if name.lower() not in replaced]
+            message["headers"] = [*remaining, *ours]
         await send(message)
 
     return decorated

@@ -73,7 +73,7 @@ def uploaded_file(folder: Path, handle: str) -> Path:
 
 
 def remove_upload(folder: Path, handle: str) -> None:
-    """Remove the file under a handle, if there is one: nobody can name it any more."""
+    """Remove the file under a handle, if there is one: no form can name it any more."""
     if _HANDLE.fullmatch(handle):
         shutil.rmtree(folder / handle, ignore_errors=True)
 

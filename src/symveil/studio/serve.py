@@ -3,20 +3,20 @@
 The port that the studio listens on: its own, or none.
 
 Anybody on the machine may listen on a port first, and show a page there that looks like the studio. So a port that is
-taken is refused, with a warning; and the socket listens before the address is told and is handed to the server as
-it is, so that nobody can come between.
+taken is refused, with a warning; and the socket listens before the address is shown and is handed to the server as
+it is, so that no other process can come between.
 
 SO_REUSEADDR on Unix lets a studio start again within a minute after one has ended; otherwise its old connections would
-block the port. It does not share the port with anybody: where somebody listens, neither our bind nor a later one of
-theirs succeeds, and of two sockets that are only bound the first one that listens keeps the other from it. On Windows
-the same option would share it; there is another one that forbids it.
+block the port. It does not share the port with anybody: where another process listens, neither our bind nor a later one
+of theirs succeeds, and of two sockets that are only bound the first one that listens keeps the other from it. On
+Windows the same option would share it; there is another one that forbids it.
 
 The folder of one studio: dropped files lie there while it runs. It goes with the studio.
 
 A killed process cannot clean up; the next studio of the same account does. A lock, which the system drops with
 the process that holds it, tells the folder of a studio that runs from the folder of one that is dead.
 
-Errors that nobody planned: their kind and their place are told, never a value, which might be a secret.
+Unexpected errors: their kind and their line of code are logged, never a value, which might be a secret.
 
 Servers and libraries write tracebacks with messages to their logs, and messages quote what was found.
 """
@@ -181,7 +181,7 @@ def _locked(number: int) -> bool:
 _TALKATIVE = ("nicegui", "uvicorn", "uvicorn.error", "uvicorn.asgi", "engineio.server", "socketio.server", "asyncio")
 
 
-class _PlacesOnly(logging.Handler):
+class _LocationsOnly(logging.Handler):
     """Writes a line for each error, made of names and numbers of the code."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -197,11 +197,11 @@ class _PlacesOnly(logging.Handler):
 
 
 @contextlib.contextmanager
-def only_places() -> Iterator[None]:
-    """For as long as it lasts, whatever this process logs is told by its place."""
+def only_locations() -> Iterator[None]:
+    """For as long as it lasts, whatever this process logs is replaced by its line of code."""
     root = logging.getLogger()
     before = (root.handlers[:], root.level, threading.excepthook, sys.unraisablehook)
-    root.handlers[:] = [_PlacesOnly()]
+    root.handlers[:] = [_LocationsOnly()]
     root.setLevel(logging.ERROR)
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
@@ -242,7 +242,7 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
     ledger
         The ledger that its panel shows.
     listening
-        Is told the address with its token as soon as requests are taken.
+        Called with the address and its token as soon as requests are taken.
     """
     with _ended_by_signals() as on_signal, listening_socket(port) as bound, session_folder() as folder:
         access = Access(int(bound.getsockname()[1]))
@@ -266,7 +266,7 @@ def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, list
             _open_in_browser(access.address, folder)
         try:
             # neither requests nor their addresses are logged: unknown ones may be mistyped secrets
-            with only_places():
+            with only_locations():
                 server.run(sockets=[bound])
         finally:
             on_signal.clear()
@@ -280,12 +280,12 @@ def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
     By default either would end the process on the spot: uvicorn raises SIGTERM once more when it has shut down, and
     does not know of SIGHUP, which a closed terminal sends.
     """
-    asked: list[Callable[[], None]] = []
+    handlers: list[Callable[[], None]] = []
 
     def hang_up(_number: int, _frame: FrameType | None) -> None:
-        if not asked:
+        if not handlers:
             raise KeyboardInterrupt
-        asked[0]()
+        handlers[0]()
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -295,7 +295,7 @@ def _ended_by_signals() -> Iterator[list[Callable[[], None]]]:
         before[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            yield asked
+            yield handlers
     finally:
         for known, handler in before.items():
             signal.signal(known, handler)
@@ -321,7 +321,7 @@ def _application(studio: Studio, access: Access) -> OnlyThisMachine:
 
 
 def _open_in_browser(address: str, folder: Path) -> None:
-    """Open an address that nobody else may learn.
+    """Open an address that no other user may learn.
 
     The command line of a browser is shown by `ps` to every account. So the browser is handed the name of a file that
     only this account can read, and the file leads to the address; it goes with the folder.

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import InternalError, SymveilError
-from symveil.numbers.progress import Progress, heard_by, named
+from symveil.numbers.progress import Progress, named, reporting_to
 
 FIRST_PHASE = "Reading the form"
 """What is being done before a task has named it."""
@@ -39,7 +39,7 @@ class StoppedError(Exception):
 
 
 class BrokenError(Exception):
-    """The task failed in a way that nobody planned. Names the place, never a value: that might be a secret."""
+    """The task failed unexpectedly. Names the line of code, never a value: that might be a secret."""
 
 
 class TaskHandle:
@@ -94,7 +94,7 @@ class Worker:
             self._turn.release()
 
     async def _turn_of(self, handle: TaskHandle) -> None:
-        """Wait until nobody else is served; a job that is cancelled meanwhile waits no longer."""
+        """Wait until no other job is served; a job that is cancelled meanwhile waits no longer."""
         turn = handle.turn = asyncio.ensure_future(self._turn.acquire())
         try:
             await turn
@@ -176,7 +176,7 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
 
 def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tuple[str, Any]:
     try:
-        with heard_by(progress):  # proofs behind a property say what they do, too
+        with reporting_to(progress):  # proofs behind a property say what they do, too
             return "done", task(*arguments, progress)
     except SymveilError as error:
         return "refused", error

@@ -19,7 +19,7 @@ from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
-from symveil.storage.atomic import AsideFile, aside_of
+from symveil.storage.atomic import TemporaryOutput, temporary_path
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool
     """
     with (
         _open(ledger) as database,
-        AsideFile(Path(out), "export") as file,
+        TemporaryOutput(Path(out), "export") as file,
         closing(accounts(database)) as everybody,  # else a failure would leave the ledger locked for writers
     ):
         count = 0
@@ -181,17 +181,17 @@ def abandon_release(ledger: str | Path, release_id: str) -> Abandoned:
     What a killed run has written aside on this machine is deleted. A run that is still writing is not disturbed: then
     nothing is closed.
     """
-    with _open(ledger) as database, _nobody_writes(find_release(database, release_id)):
+    with _open(ledger) as database, _without_writers(find_release(database, release_id)):
         return abandon(database, release_id)
 
 
 @contextmanager
-def _nobody_writes(release: LedgerRelease | None) -> Iterator[None]:
+def _without_writers(release: LedgerRelease | None) -> Iterator[None]:
     """Refuse where a run of this machine is at it; what a killed one has left aside is deleted."""
     if release is not None and release.state == "pending":
         out = Path(release.out)
-        if aside_of(out, release.release_id).is_file():
-            with AsideFile(out, release.release_id):
+        if temporary_path(out, release.release_id).is_file():
+            with TemporaryOutput(out, release.release_id):
                 yield
             return
     yield

@@ -26,6 +26,7 @@ from symveil.central.time_counts import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
+from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
@@ -49,19 +50,17 @@ from symveil.release.central_job import (
     CentralJob,
     CentralWords,
     FileWords,
-    FoundSymbols,
     FrameWords,
-    PublicOrFound,
+    ObservedSymbols,
+    PublicOrObserved,
 )
 from symveil.release.central_promise import CentralRelease, queries_of
-from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by, spelled_columns
+from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
 from symveil.storage.atomic import digest_of
 from symveil.tasks.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
-NOISE_NAMES = {"naming of noise": "by content"}
-"""In the stamp of a release: what names the noise of a cell. 0.3 numbered cells; what it began cannot be finished."""
 
 
 def public_language(
@@ -69,8 +68,8 @@ def public_language(
 ) -> tuple[AnyLength, str | None]:
     """The words that count, and the plain name of the model's file."""
     if (alphabet is None) == (model is None):
-        found = "none" if model is None else "both"
-        raise InputError(f"{what}: expected a public alphabet or a public model, found {found}")
+        actual = "none" if model is None else "both"
+        raise InputError(f"{what}: expected a public alphabet or a public model, found {actual}")
     if model is None:
         return words_of_any_length(cast("Iterable[Symbol]", alphabet)), None
     if isinstance(model, str | Path):
@@ -108,7 +107,7 @@ def release_centrally(
     ledger: str | Path | None,
     release_id: str | None,
     again: bool,
-    found: FoundSymbols | None = None,
+    observed: ObservedSymbols | None = None,
     engine: Engine = "local",
     master: str | None = None,
     longest: int = LONGEST,
@@ -119,7 +118,7 @@ def release_centrally(
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file. `found` holds the symbols
+    Persons over budget are left out: an error would tell that one of them is in the file. `observed` holds the symbols
     of a file whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by`
     what decides how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
     """
@@ -130,7 +129,7 @@ def release_centrally(
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     if spreadsheet_safe:
         facts["spreadsheet_safe"] = True
-    language = release.language or found or FoundSymbols()
+    language = release.language or observed or ObservedSymbols()
     words: CentralWords
     if read_engine(engine, master) == "spark":
         if in_memory:
@@ -155,7 +154,7 @@ def release_centrally(
             date=date,
         ).text(),
         settings=Settings(
-            asked=release.asked(columns=spelled_columns(columns)),
+            options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
@@ -173,7 +172,7 @@ def reading_of_times(clock: WallClock) -> dict[str, object]:
 def spark_words(
     source: Path,
     columns: ColumnOptions,
-    language: PublicOrFound,
+    language: PublicOrObserved,
     master: str | None,
     beside: Beside = NOTHING_BESIDE,
 ) -> CentralWords:
@@ -187,23 +186,23 @@ def spark_words(
 
 _LARGEST = 1 << 30
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
-_SYMBOLS = ("symbol", *(f"symbol_{place}" for place in range(1, LONGEST_GRAM + 1)))
+_SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
 
 
-def central_manifest(place: Path, manifest: str | Path | None = None) -> dict[str, Any] | None:
-    """The manifest of a central release beside a file, or where it is said to be; None: there is none, or another."""
-    path = Path(manifest) if manifest is not None else manifest_path(place)
+def central_manifest(released: Path, manifest: str | Path | None = None) -> dict[str, Any] | None:
+    """The manifest of a central release beside a file, or at the given path; None: there is none, or another."""
+    path = Path(manifest) if manifest is not None else manifest_path(released)
     if manifest is None and not path.is_file():
         return None
-    found = read_any_manifest(path)
-    return found.document if found.central else None
+    result = read_any_manifest(path)
+    return result.document if result.central else None
 
 
-def require_bytes(place: Path, document: dict[str, Any]) -> None:
+def require_bytes(path: Path, document: dict[str, Any]) -> None:
     """Refuse another file than the one that the manifest is about."""
-    if digest_of(place) != document["digests"]["output"]:
+    if digest_of(path) != document["digests"]["output"]:
         raise FileError(
-            str(place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+            str(path), expected="the bytes that the manifest tells", found="others; is it another release's?"
         )
 
 
@@ -226,45 +225,45 @@ def read_counts(path: str | Path, *, manifest: str | Path | None = None) -> Priv
     ...     read_counts(out).document()["rows"] == written.counts.document()["rows"]
     True
     """
-    place = Path(path)
-    document = central_manifest(place, manifest)
-    where = Path(manifest) if manifest is not None else manifest_path(place)
+    file = Path(path)
+    document = central_manifest(file, manifest)
+    where = Path(manifest) if manifest is not None else manifest_path(file)
     if document is None or document["release"] != "count":
         raise FileError(
             str(where), expected="the manifest of a table that symveil count wrote", found="another or none"
         )
     with only_file_errors(where, expected="a manifest as symveil count writes it"):
-        require_bytes(place, document)
-        if document["parameters"]["statistic"] in TIME_STATISTICS:
-            raise FileError(str(place), expected="a table that counts symbols", found="one that counts times")
-        asked = document["parameters"]
-        statistic, queries = read_statistic(asked["statistic"]), queries_of(document)
-    with only_file_errors(place, expected="a table as symveil count writes it"):
-        table, as_json = read_table(place, guarded=document["output"].get("spreadsheet_safe") is True)
+        require_bytes(file, document)
+        parameters = document["parameters"]
+        if parameters["statistic"] in TIME_STATISTICS:
+            raise FileError(str(file), expected="a table that counts symbols", found="one that counts times")
+        statistic, queries = read_statistic(parameters["statistic"]), queries_of(document)
+    with only_file_errors(file, expected="a table as symveil count writes it"):
+        table, as_json = read_table(file, guarded=document["output"].get("spreadsheet_safe") is True)
         return _counts(table, as_json, document, statistic, queries)
 
 
 @contextmanager
-def only_file_errors(place: Path, *, expected: str) -> Iterator[None]:
+def only_file_errors(path: Path, *, expected: str) -> Iterator[None]:
     """Whatever a file with other content makes of its reader becomes one error that names the file."""
     try:
         yield
     except SymveilError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
-        raise FileError(str(place), expected=expected, found="another") from None
+        raise FileError(str(path), expected=expected, found="another") from None
 
 
-def read_table(place: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] | None]:
+def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] | None]:
     """The rows of a table in a file; of a JSON file also the document. `guarded`: with apostrophes to take away."""
-    if place.suffix.lower() == ".json":
-        text = read_text(place, what="table", at_most=_LARGEST)
-        refuse_deep_nesting(text, where=str(place))
+    if path.suffix.lower() == ".json":
+        text = read_text(path, what="table", at_most=_LARGEST)
+        refuse_deep_nesting(text, where=str(path))
         document = json.loads(text)
         return _rows_of_json(document), document
-    if place.suffix.lower() == ".parquet":
-        return pa.parquet.read_table(place), None
-    table = pa.csv.read_csv(place, convert_options=pa.csv.ConvertOptions(column_types=_types()))
+    if path.suffix.lower() == ".parquet":
+        return pa.parquet.read_table(path), None
+    table = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=_types()))
     for name in table.column_names if guarded else ():
         if name in _SYMBOLS:
             texts = pa.array([unguarded(text) for text in table[name].to_pylist()], type=pa.string())
@@ -279,7 +278,7 @@ def _counts(
     statistic: Statistic,
     queries: tuple[Query, ...],
 ) -> PrivateCounts:
-    asked, share = document["parameters"], None if as_json is None else as_json["clipped_share"]
+    parameters, share = document["parameters"], None if as_json is None else as_json["clipped_share"]
     names = [name for name in _SYMBOLS if name in table.column_names]
     texts = np.array([table[name].to_pylist() for name in names], dtype=object).reshape(len(names), table.num_rows)
     symbols = tuple(sorted({str(text) for text in texts.reshape(-1)}))
@@ -291,7 +290,7 @@ def _counts(
         notes = notes_of(queries, 0.0)[:1]
     return PrivateCounts(
         statistic=statistic.name,
-        confidence=float(asked["confidence"]),
+        confidence=float(parameters["confidence"]),
         symbols=symbols,
         leading="length" if by_length else None,
         places=_whole(table["length"]) if by_length else None,
@@ -310,9 +309,9 @@ def _counts(
 def _rows_of_json(document: dict[str, Any]) -> pa.Table:
     rows: list[dict[str, Any]] = document["rows"]
     order = read_statistic(document["statistic"]).order
-    names = ["symbol"] if order == 1 else [f"symbol_{place + 1}" for place in range(order)]
+    names = ["symbol"] if order == 1 else [f"symbol_{index + 1}" for index in range(order)]
     columns: dict[str, Any] = {
-        name: pa.array([row["symbols"][place] for row in rows], type=pa.string()) for place, name in enumerate(names)
+        name: pa.array([row["symbols"][index] for row in rows], type=pa.string()) for index, name in enumerate(names)
     }
     if order == 0:
         columns["length"] = pa.array([row["length"] for row in rows], type=pa.int64())

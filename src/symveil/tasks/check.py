@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
-from symveil.formats.manifest import FORMAT_WITHOUT_LAW, Manifest, alphabet_digest, read_any_manifest
+from symveil.formats.compatibility import as_recorded, choice_from_manifest
+from symveil.formats.manifest import Manifest, alphabet_digest, read_any_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import heard_records
+from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import percent, view_from_document
-from symveil.numbers.rationals import exact, spelled
+from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release, passes_unprotected, price, promised
 from symveil.tasks.check_central import (
@@ -38,7 +39,7 @@ from symveil.tasks.check_central import (
 from symveil.tasks.enforce_log import log_policy
 from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.opacity import load_system
-from symveil.tasks.released_file import beside, choice_of, model_path, open_released
+from symveil.tasks.released_file import beside, model_path, open_released
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is worked out for words that only the manifest speaks of."""
@@ -107,20 +108,20 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
     return CheckedManifest(file, tuple(checks))
 
 
-def _expected_error(release: Release, told: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of the average error, worked out again; floats differ a little between machines."""
+def _expected_error(release: Release, document: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
+    """What the manifest says of the average error, computed again; floats differ a little between machines."""
     again = expected_error_of_file(release.mechanism, lengths)
     same = (
         again is not None
-        and (again["length"], again["words"]) == (told["length"], told["words"])
-        and math.isclose(float(str(again["symbols"])), told["symbols"], rel_tol=1e-3, abs_tol=1e-9)
+        and (again["length"], again["words"]) == (document["length"], document["words"])
+        and math.isclose(float(str(again["symbols"])), document["symbols"], rel_tol=1e-3, abs_tol=1e-9)
     )
-    shown = f"{told['symbols']:.4g} of {told['length']} symbols on average"
+    shown = f"{document['symbols']:.4g} of {document['length']} symbols on average"
     return Check("expected error", same, f"{shown}, computed again" if same else f"{shown}, which is another number")
 
 
 def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int64]) -> Check:
-    """What the manifest says of an attacker, worked out again."""
+    """What the manifest says of an attacker, computed again."""
     again, view = attacker_of_file(release.mechanism, lengths), view_from_document(written)
     same = again is not None and again["length"] == written["length"] and view_from_document(again).agrees_with(view)
     shown = f"names {percent(view.symbol.before)} of symbols before, {percent(view.symbol.after)} after"
@@ -129,8 +130,8 @@ def _attacker(release: Release, written: dict[str, Any], lengths: NDArray[np.int
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
     """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
-    kept = document.get("kept")
-    if kept is not None and readable and (more := _other_columns(path, document, kept)):
+    kept_columns = document.get("kept")
+    if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
     listed = passes_unprotected(document)
     if document.get("passes_unprotected", listed) != listed:
@@ -142,14 +143,14 @@ _COLUMNS = ("id", "sequence", "case", "symbol", "order")
 """What of `columns` names a column."""
 
 
-def _other_columns(path: Path, document: dict[str, Any], kept: list[str]) -> list[str]:
+def _other_columns(path: Path, document: dict[str, Any], allowed: list[str]) -> list[str]:
     """Columns of the output that the manifest does not speak of."""
     columns = document["output"]["columns"]
-    known = {*(name for key, name in columns.items() if key in _COLUMNS), *kept}
-    found: list[str] = []
+    known = {*(name for key, name in columns.items() if key in _COLUMNS), *allowed}
+    others: list[str] = []
     for file in open_released(path, document):
-        found += [name for name in file.columns_in_file() if name not in known and name not in found]
-    return found
+        others += [name for name in file.columns_in_file() if name not in known and name not in others]
+    return others
 
 
 def _release(document: dict[str, Any], file: Path, model: str | Path | None, checks: list[Check]) -> Release | None:
@@ -162,7 +163,7 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         if loaded is None:
             return None
     try:
-        choice = choice_of(document)
+        choice = choice_from_manifest(document)
         if choice.costs is not None:
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
@@ -210,10 +211,7 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
         return Check("guarantee", False, "not worked out for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(promised(release, known, charged=document["charged"] is not None)))
-    if "unit" in document:  # older manifests do not say it
-        promise["unit"] = str(price(release).unit)
-    if "loss_at" not in document["guarantee"]:  # likewise
-        del promise["guarantee"]["loss_at"]
+    promise["unit"] = str(price(release).unit)
     near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
     if lengths is not None:  # they are about the lengths that occur
         if not _same_protection(document["protection"], near):
@@ -222,11 +220,7 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
             _agree(document["positions_with_alternatives"], share) and document["thin"] is thin
         ):
             return Check("guarantee", False, "another share of positions with alternatives than what is computed again")
-    if document["format"] == FORMAT_WITHOUT_LAW:
-        del promise["law"]
-    elif isinstance(document["law"], list):
-        promise["law"] = [_as_once_written(row, of) for row, of in zip_longest(promise["law"], document["law"])]
-    for key, value in promise.items():
+    for key, value in as_recorded(promise, document).items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
@@ -245,8 +239,8 @@ def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:
         return False
     pairs = [
         (one, other)
-        for name, said in written.items()
-        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (said, computed[name])))
+        for name, value in written.items()
+        for one, other in zip_longest(*(each if isinstance(each, list) else [each] for each in (value, computed[name])))
     ]
     return all(_agree(one, other) for one, other in pairs)
 
@@ -256,15 +250,8 @@ def _agree(one: Any, other: Any) -> bool:
     return math.isclose(one, other, rel_tol=1e-9) if numbers else one is other
 
 
-def _as_once_written(row: Any, written: Any) -> Any:
-    """A row of the law, with its rate as a number where the manifest has one, as truncated-levenshtein once did."""
-    if isinstance(row, dict) and isinstance(written, dict) and isinstance(written.get("rate"), float):
-        return {**row, "rate": float(exact(row["rate"], name="rate"))} if "rate" in row else row
-    return row
-
-
 def _quickly_worked_out(release: Release, lengths: list[int]) -> bool:
-    """Whether lengths that nobody has seen take little time: anything can be written into a manifest."""
+    """Whether lengths without an output take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
     if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
         return longest <= _LONGEST_NAMED
@@ -290,7 +277,7 @@ def _content(path: Path, release: Release, document: dict[str, Any]) -> _Content
     form = None
     for file in open_released(path, document):
         form = file.form
-        for batch in heard_records(file, "checking"):
+        for batch in reported_records(file, "checking"):
             codes, own = encode_lists(batch.column(SYMBOLS), release.alphabet)
             records, symbols = records + len(own), symbols + int(own.sum())
             outside += int(np.count_nonzero(release.mechanism.released_language.first_refused(codes, own)))

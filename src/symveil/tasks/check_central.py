@@ -29,13 +29,14 @@ from symveil.central.time_counts import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
+from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_schema import first_fault, shipped_schema
-from symveil.formats.manifest import FORMAT_WITHOUT_LAW, alphabet_digest, model_digest
+from symveil.formats.manifest import alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import heard_records
+from symveil.formats.sequences.sequence_file import reported_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
@@ -105,7 +106,7 @@ def output_bytes(path: Path, document: dict[str, Any]) -> Check:
 
 def schema_fields(document: dict[str, Any], name: str) -> list[Check]:
     """Every field as its schema says; what 0.2 wrote has none."""
-    if document["format"] == FORMAT_WITHOUT_LAW:
+    if is_of_0_2(document):
         return []
     fault = first_fault(document, shipped_schema(name))
     return [Check("fields", fault is None, f"as {name}.schema.json says" if fault is None else fault)]
@@ -147,8 +148,8 @@ def check_central(
     checks = [output_bytes(path, document), *schema_fields(document, "central")]
     loaded = None
     if document["model"] is not None:
-        place = model_path(file, document["model"]["file"], model)
-        loaded = same_model(load_word_model, document["digests"]["model"], place, checks)
+        model_file = model_path(file, document["model"]["file"], model)
+        loaded = same_model(load_word_model, document["digests"]["model"], model_file, checks)
         if loaded is None:
             return checks
         language: AnyLength | None = runs_of_any_length(loaded)
@@ -158,8 +159,8 @@ def check_central(
     known = {"alphabet": digest, "model": None if loaded is None else model_digest(loaded)}
     same = {**known, "output": document["digests"]["output"]} == document["digests"]
     if loaded is not None:
-        said = {"kind": loaded.kind, "file": document["model"]["file"]}
-        same = same and document["alphabet"] is None and document["model"] == said
+        model_document = {"kind": loaded.kind, "file": document["model"]["file"]}
+        same = same and document["alphabet"] is None and document["model"] == model_document
     checks.append(compared("alphabet", same))
     checks.append(_queries(document, language))
     checks.append(_parameters(document))
@@ -194,9 +195,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
     if delta:
         promise["delta"] = at_least(delta)
-    if "passes_unprotected" not in document:  # older manifests do not say it
-        del promise["passes_unprotected"]
-    for key, value in promise.items():
+    for key, value in as_recorded(promise, document).items():
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
             return Check("guarantee", False, f"another {key} than what is computed again")
     if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
@@ -217,41 +216,45 @@ def _parameters(document: dict[str, Any]) -> Check:
 
 
 def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
-    told, queries = document["parameters"], queries_of(document)
+    parameters, queries = document["parameters"], queries_of(document)
     epsilon, neighbours = read_epsilon(document["epsilon_exact"]), read_neighbours(document["neighbours"])
     if document["release"] == "count":
         delta = queries[-1].delta
         options = CountOptions(
-            bound=told["bound"], max_length=told["max_length"], confidence=told["confidence"], neighbours=neighbours
+            bound=parameters["bound"],
+            max_length=parameters["max_length"],
+            confidence=parameters["confidence"],
+            neighbours=neighbours,
         )
         times = ("time",) if is_of_times(document) else ()
-        if set(told) != {"statistic", "bound", "max_length", "confidence", *(() if delta else ("zones",)), *times}:
+        zones = () if delta else ("zones",)
+        if set(parameters) != {"statistic", "bound", "max_length", "confidence", *zones, *times}:
             yield "others than those of a count"
-        asked = question_of(document) if times else read_statistic(told["statistic"])
-        if isinstance(asked, TimeQuestion) and asked.document() != told["time"]:
+        wanted = question_of(document) if times else read_statistic(parameters["statistic"])
+        if isinstance(wanted, TimeQuestion) and wanted.document() != parameters["time"]:
             yield "other settings of times than a count has"
-        if asked.name != queries[-1].name or told["bound"] != options.bound:
+        if wanted.name != queries[-1].name or parameters["bound"] != options.bound:
             yield "another statistic or another spelling than the queries have"
         chosen = queries[-1].bound
         if not {"auto": chosen in BOUNDS, "normalised": chosen == 1}.get(str(options.bound), chosen == options.bound):
             yield f"the bound {options.bound}, and {chosen} in the queries"
         expected = count_queries(
-            queries[-1].name, epsilon=epsilon, bound=read_bound(told["bound"]), chosen=chosen, neighbours=neighbours,
-            delta=delta,
+            queries[-1].name, epsilon=epsilon, bound=read_bound(parameters["bound"]), chosen=chosen,
+            neighbours=neighbours, delta=delta,
         )  # fmt: skip
     else:
         counted = {"count"} if document["release"] == "synthesize" else set()
         of_words, of_times = _split(document, epsilon, neighbours)
-        if set(told) != _LAW_PARAMETERS | counted or told["law"] not in ("trips", "log"):
+        if set(parameters) != _LAW_PARAMETERS | counted or parameters["law"] not in ("trips", "log"):
             yield "others than those of a law"
-        usual, build = (SHARES, law_queries) if told["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
-        shares = {name: exact(share, name="shares") for name, share in told["shares"].items()}
+        usual, build = (SHARES, law_queries) if parameters["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
+        shares = {name: exact(share, name="shares") for name, share in parameters["shares"].items()}
         if set(shares) != set(usual) or sum(shares.values()) != 1:
             yield "shares that are no shares of epsilon"
         expected = build(of_words, neighbours, shares=shares) + of_times
-        if told["law"] == "log" and told["places"]:
+        if parameters["law"] == "log" and parameters["places"]:
             yield "places, which the law of a log does not use"
-        if not all(isinstance(told[name], bool) for name in ("places", "no_repeats")):
+        if not all(isinstance(parameters[name], bool) for name in ("places", "no_repeats")):
             yield "something else than true and false"
     if expected != queries:
         yield "other queries than these parameters lead to"
@@ -299,15 +302,15 @@ def _table(path: Path, document: dict[str, Any], language: AnyLength | None) -> 
     """The rows: that they are the public cells, and what follows from their counts."""
     try:
         with only_file_errors(path, expected="a table as symveil count writes it"):
-            found, as_json = read_table(path, guarded=document["output"].get("spreadsheet_safe") is True)
-            rows = _Rows(found, document)
+            rows_table, as_json = read_table(path, guarded=document["output"].get("spreadsheet_safe") is True)
+            rows = _Rows(rows_table, document)
             cells, names = (None, rows.names) if language is None else _public_cells(document, language)
             order = rows.order(cells, names, every_pair=language is not None)
             if isinstance(order, str):
                 return [Check("cells", False, order)]
             which = "another cell that is shown" if language is None else "another public cell"
-            checks = [Check("cells", True, f"{len(found)} rows, each of {which}")]
-            fault = next(_number_faults(found, as_json, rows, order, cells, names, document), None)
+            checks = [Check("cells", True, f"{len(rows_table)} rows, each of {which}")]
+            fault = next(_number_faults(rows_table, as_json, rows, order, cells, names, document), None)
             checks.append(Check("intervals", fault is None, fault or "computed again from the counts"))
         return checks
     except SymveilError as error:
@@ -328,21 +331,23 @@ def _table_of_times(path: Path, document: dict[str, Any], language: AnyLength | 
 
 def _public_cells(document: dict[str, Any], language: AnyLength) -> tuple[Cells | None, tuple[str, ...]]:
     """The cells of a table and the names in them; no cells where zones are not listed, as in 0.3."""
-    told = document["parameters"]
+    parameters = document["parameters"]
     symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
     zone_of, names = None, symbols
-    if told["zones"] is not None:
+    if parameters["zones"] is not None:
         listed = document.get("zones")
         if listed is None:
             return None, ()
         names = tuple(sorted(set(listed)))
         zone_of = np.array([names.index(zone) for zone in listed], dtype=np.int64)
-        if len(listed) != len(symbols) or zones_digest(names, zone_of) != told["zones"]:
+        if len(listed) != len(symbols) or zones_digest(names, zone_of) != parameters["zones"]:
             raise ValueError("other zones")
     elif "zones" in document:
         raise ValueError("zones that nothing was counted by")
-    longest = told["max_length"] or ANY_LENGTH
-    cells = cells_of(told["statistic"], symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of)
+    longest = parameters["max_length"] or ANY_LENGTH
+    cells = cells_of(
+        parameters["statistic"], symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of
+    )
     return cells, names
 
 
@@ -353,7 +358,7 @@ class _Rows:
         self.statistic = read_statistic(document["parameters"]["statistic"])
         self.longest = document["parameters"]["max_length"] or ANY_LENGTH
         order = self.statistic.order
-        columns = [f"symbol_{place + 1}" for place in range(order)] if order > 1 else ["symbol"][:order]
+        columns = [f"symbol_{index + 1}" for index in range(order)] if order > 1 else ["symbol"][:order]
         texts = [table[name].to_pylist() for name in columns]
         self.names = tuple(sorted({text for column in texts for text in column}))
         number = {text: code for code, text in enumerate(self.names)}
@@ -386,7 +391,7 @@ class _Rows:
 
 
 def _number_faults(
-    found: pa.Table,
+    table_rows: pa.Table,
     as_json: dict[str, Any] | None,
     rows: _Rows,
     order: NDArray[np.int64],
@@ -418,14 +423,14 @@ def _number_faults(
     if as_json is not None:
         yield from _json_faults(as_json, expected.document())
     table = expected.table
-    if found.schema.names != table.schema.names:
+    if table_rows.schema.names != table.schema.names:
         yield "other columns"
         return
     for name in table.schema.names:
         if name in expected.numbers:
-            if not _same_numbers(name, np.array(found[name].to_pylist(), dtype=np.float64), expected):
+            if not _same_numbers(name, np.array(table_rows[name].to_pylist(), dtype=np.float64), expected):
                 yield f"another {name} than what follows from the counts"
-        elif found[name].to_pylist() != table[name].to_pylist():
+        elif table_rows[name].to_pylist() != table[name].to_pylist():
             yield "rows in another order than from the largest count on"
 
 
@@ -460,16 +465,16 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     words = outside = backwards = 0
     times = "times" in document
     for file in open_released(path, document, time=PROCESS_MINING["order"] if times else None):
-        for batch in heard_records(file, "checking"):
+        for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
             words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
             if times:
                 backwards += _backwards(file.stamps(batch), lengths)
-    said = f"{words} words, {outside} that the graph or the lengths do not allow"
+    note = f"{words} words, {outside} that the graph or the lengths do not allow"
     if times:
-        said += f", {backwards} events without a time or before the event that they follow"
-    return Check("words", outside == backwards == 0 and words == document["parameters"]["count"], said)
+        note += f", {backwards} events without a time or before the event that they follow"
+    return Check("words", outside == backwards == 0 and words == document["parameters"]["count"], note)
 
 
 def _backwards(stamps: Stamps, lengths: NDArray[np.int64]) -> int:
@@ -479,34 +484,34 @@ def _backwards(stamps: Stamps, lengths: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(stamps.kind != INSTANT) + np.count_nonzero(earlier))
 
 
-def _law(place: Path, document: dict[str, Any], language: AnyLength) -> Check:
+def _law(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
     """The law in a model: on the public support, with the parameters and the queries of the manifest."""
     if document["release"] == "synthesize":
-        manifest, drawn = place, document["drawn_from"]
-        place = beside(manifest, drawn["file"], "drawn_from")
-        if not is_regular(place):
+        manifest, drawn = path, document["drawn_from"]
+        path = beside(manifest, drawn["file"], "drawn_from")
+        if not is_regular(path):
             return Check("law", True, f"not checked: {drawn['file']}, which words were drawn from, is not there")
-        if {"file": place.name, "digest": digest_of(place)} != drawn:
+        if {"file": path.name, "digest": digest_of(path)} != drawn:
             return Check("law", False, f"{drawn['file']} is not the model that words were drawn from")
     try:
-        with only_file_errors(place, expected="a model as symveil learn writes it"):
-            law = read_law(place)
-            fault = next(_law_faults(law, place, document, language), None)
+        with only_file_errors(path, expected="a model as symveil learn writes it"):
+            law = read_law(path)
+            fault = next(_law_faults(law, path, document, language), None)
     except SymveilError as error:
         return Check("law", False, str(error))
     return Check("law", fault is None, fault or "support, lengths, zones and rules match; its chain was computed again")
 
 
-def _law_faults(law: LearnedLaw, place: Path, document: dict[str, Any], language: AnyLength) -> Iterator[str]:
-    told, symbols = document["parameters"], tuple(str(symbol) for symbol in language.alphabet.symbols)
+def _law_faults(law: LearnedLaw, path: Path, document: dict[str, Any], language: AnyLength) -> Iterator[str]:
+    parameters, symbols = document["parameters"], tuple(str(symbol) for symbol in language.alphabet.symbols)
     if law.symbols != symbols:
         yield "other symbols than the public ones"
         return
-    if [law.support.shortest, law.support.longest] != told["lengths"]:
+    if [law.support.shortest, law.support.longest] != parameters["lengths"]:
         yield "other lengths than the manifest says"
-    if zones_digest(law.zone_names, law.support.zone) != told["zones"]:
+    if zones_digest(law.zone_names, law.support.zone) != parameters["zones"]:
         yield "other zones than the manifest says"
-    if (law.support.split is None) != (told["law"] == "trips"):
+    if (law.support.split is None) != (parameters["law"] == "trips"):
         yield "another kind of law than the manifest says"
     if law.support.split is not None and law.support.split != queries_of(document)[len(LOG_SHARES) - 1].bound:
         yield "positions split elsewhere than the queries say"
@@ -520,19 +525,21 @@ def _law_faults(law: LearnedLaw, place: Path, document: dict[str, Any], language
     if not all(np.array_equal(getattr(law.support, name), getattr(public, name)) for name in ("source", "target")):
         yield "other moves than the public ones"
     constraints = [model_digest(each) for each in law.rules.constraints]
-    if constraints != told["constraints"]:
+    if constraints != parameters["constraints"]:
         yield "other constraints than the manifest says"
     if needs_model_as_rule(language) and language.model is not None and model_digest(language.model) not in constraints:
         yield "words that are none of the model's"
     once = len(law.rules.once) == len(symbols)
-    if (told["no_repeats"] and not once) or (told["law"] == "trips" and law.rules.once and not told["no_repeats"]):
+    if (parameters["no_repeats"] and not once) or (
+        parameters["law"] == "trips" and law.rules.once and not parameters["no_repeats"]
+    ):
         yield "another rule on repeated symbols than the manifest says"
     if law.quality is not None and not _same_noise(law, law.quality, document):
         yield "another noise of its tables than the queries have"
     own = None if law.times is None else law.times.settings.document()
     if own != document.get("times"):
         yield "other settings of times than the manifest says"
-    written = load_word_model(place)
+    written = load_word_model(path)
     if not isinstance(written, MarkovChain) or not _same_chain(written, law.chain()):
         yield "another chain than that of its law"
 

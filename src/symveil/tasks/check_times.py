@@ -36,24 +36,24 @@ def is_of_times(document: dict[str, Any]) -> bool:
 
 def question_of(document: dict[str, Any]) -> TimeQuestion:
     """What was counted, from the parameters of a manifest."""
-    told = document["parameters"]
-    return TimeQuestion.from_document(told["statistic"], told["time"])
+    parameters = document["parameters"]
+    return TimeQuestion.from_document(parameters["statistic"], parameters["time"])
 
 
 def public_time_cells(
     document: dict[str, Any], language: AnyLength, *, any_length: int
 ) -> tuple[TimeCells, tuple[str, ...]]:
     """The cells of a table of times, and the names in them."""
-    told = document["parameters"]
+    parameters = document["parameters"]
     symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
     zone_of, names = None, symbols
-    if told["zones"] is not None:
+    if parameters["zones"] is not None:
         listed = document["zones"]
         names = tuple(sorted(set(listed)))
         zone_of = np.array([names.index(zone) for zone in listed], dtype=np.int64)
-        if len(listed) != len(symbols) or zones_digest(names, zone_of) != told["zones"]:
+        if len(listed) != len(symbols) or zones_digest(names, zone_of) != parameters["zones"]:
             raise ValueError("other zones")
-    longest = told["max_length"] or any_length
+    longest = parameters["max_length"] or any_length
     question = question_of(document)
     return time_cells(question, symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of), names
 
@@ -122,12 +122,12 @@ def _faults(
                 yield f"another {name} in the table"
 
 
-def _same(found: Any, expected: Any, table: TimeCounts) -> bool:
-    if isinstance(expected, float) and isinstance(found, int | float):
+def _same(value: Any, expected: Any, table: TimeCounts) -> bool:
+    if isinstance(expected, float) and isinstance(value, int | float):
         size = max(1.0, float(np.nanmax(np.abs(table.numbers["count"]), initial=0.0)), abs(expected))
-        return (math.isnan(expected) and math.isnan(found)) or abs(found - expected) <= _CLOSE * size
+        return (math.isnan(expected) and math.isnan(value)) or abs(value - expected) <= _CLOSE * size
     absent = expected is None or (isinstance(expected, float) and math.isnan(expected))
-    return bool(found is None if absent and found is None else found == expected)
+    return bool(value is None if absent and value is None else value == expected)
 
 
 def _identity(row: dict[str, Any], cells: TimeCells, keys: list[str]) -> tuple[Any, ...]:

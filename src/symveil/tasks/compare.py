@@ -36,8 +36,8 @@ from symveil.formats.page import table
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import PLACE, SYMBOLS, TIME
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
@@ -118,7 +118,7 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     gathered = _Gathered()
     if isinstance(source, str | Path):
         for file in _files(Path(source), columns, may_differ=may_differ):
-            for batch in heard_records(file, "reading"):
+            for batch in reported_records(file, "reading"):
                 gathered.add(*_coded(batch, file))
                 if TIME in batch.schema.names:
                     gathered.add_times(file.stamps(batch))
@@ -139,14 +139,14 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
     return gathered
 
 
-def _files(place: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    told = _told(place, columns.time) if may_differ else None
-    inside = [file for file in released_files(place) if suffix(file) in FORMATS] if place.is_dir() else [place]
+def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
+    document = _from_manifest(path, columns.time) if may_differ else None
+    inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
     if not inside:
-        raise FileError(str(place), expected="files of sequences in the folder", found="none")
+        raise FileError(str(path), expected="files of sequences in the folder", found="none")
     for file in inside:
-        if told is not None:
-            yield open_sequences(file, told[0], apostrophes="read" if told[1] else "none")
+        if document is not None:
+            yield open_sequences(file, document[0], apostrophes="read" if document[1] else "none")
         elif may_differ:
             yield _opened_as_it_may_be(file, columns)
         else:
@@ -174,20 +174,20 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _told(place: Path, time: str | None) -> tuple[ColumnOptions, bool] | None:
+def _from_manifest(path: Path, time: str | None) -> tuple[ColumnOptions, bool] | None:
     """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
-    manifest = manifest_path(place)
+    manifest = manifest_path(path)
     if not manifest.is_file():
         return None
-    told = read_any_manifest(manifest).document
-    output = told["output"]
-    if told["format"] == CENTRAL_FORMAT and told["release"] != "synthesize":
-        found = "a table of counts, for compare_table" if told["release"] == "count" else "a model"
-        raise FileError(str(place), expected="a file of sequences", found=found)
+    document = read_any_manifest(manifest).document
+    output = document["output"]
+    if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
+        actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
+        raise FileError(str(path), expected="a file of sequences", found=actual)
     try:
         named = ColumnOptions.from_names(output["columns"])
         # only times that were learned say anything; those of events in other private files are artificial
-        own = PROCESS_MINING["order"] if time is not None and told.get("times", {}).get("learned") else None
+        own = PROCESS_MINING["order"] if time is not None and document.get("times", {}).get("learned") else None
         return replace(named, time=own), output.get("spreadsheet_safe") is True
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
@@ -201,7 +201,7 @@ def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArra
         values = values.dictionary_decode()
     if values.null_count:
         row = int(np.searchsorted(np.cumsum(lengths), pc.index(values.is_null(), value=True).as_py(), side="right"))
-        where = f"{file.file}: {file.unit} {batch.column(PLACE)[row].as_py()}"
+        where = f"{file.file}: {file.unit} {batch.column(ROW_NUMBER)[row].as_py()}"
         raise FileError(where, expected="a symbol in every place of a sequence", found="none")
     texts, indices = _different(values, file)
     return texts, indices, lengths
@@ -356,7 +356,7 @@ def compare(
     time, timezone
         The column of times, and the zone whose clock decides hours and dates: then times are compared too. Where the
         private file is synthetic and has learned times, its manifest says the zone, and the column of the true file is
-        `time:timestamp` if nothing else is said.
+        `time:timestamp` unless another one is given.
     sequence, separator, identifier, case, order, symbol, delimiter, date_format
         How the files are read, as for `privatize_file`. A private file with a manifest beside it is read as that says;
         columns that the private file does not have are looked for.
@@ -401,8 +401,8 @@ def compare(
 
 def _learned_times(private: object) -> dict[str, Any] | None:
     """What the manifest of synthetic words with learned times says of them; None: there is none."""
-    told = central_manifest(Path(private)) if isinstance(private, str | Path) else None
-    times = None if told is None else told.get("times")
+    document = central_manifest(Path(private)) if isinstance(private, str | Path) else None
+    times = None if document is None else document.get("times")
     return times if isinstance(times, dict) and times.get("learned") is True else None
 
 
@@ -433,8 +433,8 @@ def _compared(
     similarity = log_similarity(one, other)
     points = np.array([middle(roads[symbol]) for symbol in symbols]) if roads else None
     zone_codes = np.unique(np.array(zone_of), return_inverse=True)[1]
-    no_place, no_pair = "no places were given", "a file has no sequence of two symbols"
-    found: dict[str, tuple[float | None, str]] = {
+    no_positions, no_pair = "no places were given", "a file has no sequence of two symbols"
+    results: dict[str, tuple[float | None, str]] = {
         "visits_jsd": (visits_jsd(one, other), ""),
         "coverage_kendall_tau": (
             coverage_kendall_tau(one, other),
@@ -442,7 +442,7 @@ def _compared(
         ),
         "od_jsd": (od_jsd(one, other, zone_codes), no_pair),
         "length_jsd": (length_jsd(one, other), ""),
-        "diameter_jsd": (None if points is None else diameter_jsd(one, other, points), no_place),
+        "diameter_jsd": (None if points is None else diameter_jsd(one, other, points), no_positions),
         "pattern_f1": (None if frequent is None else frequent.f1(), "a file has no sequence of so many symbols"),
         "pattern_support_error": (
             None if frequent is None else frequent.support_error(),
@@ -451,7 +451,7 @@ def _compared(
         "bigram_l1": (None if pairs is None else pairs.l1(), no_pair),
         "transition_tv": (None if pairs is None else pairs.transition_tv(), no_pair),
         "hotspot_ndcg": (hotspot_ndcg(one, other), ""),
-        "range_query_error": (None if points is None else range_query_error(one, other, points), no_place),
+        "range_query_error": (None if points is None else range_query_error(one, other, points), no_positions),
         "log_similarity": (
             similarity.value,
             f"{similarity.variants_true} and {similarity.variants_private} different sequences are more than "
@@ -460,14 +460,14 @@ def _compared(
     }
     if times is not None:
         nothing = "a file has no such times, or the true ones are all 0"
-        found |= {name: (value, nothing) for name, value in time_metrics(*times, period).items()}
+        results |= {name: (value, nothing) for name, value in time_metrics(*times, period).items()}
     return Comparison(
         true=true,
         private=private,
         times=times,
         symbols=symbols,
-        metrics=MappingProxyType({name: value for name, (value, _) in found.items() if value is not None}),
-        left_out=MappingProxyType({name: why for name, (value, why) in found.items() if value is None}),
+        metrics=MappingProxyType({name: value for name, (value, _) in results.items() if value is not None}),
+        left_out=MappingProxyType({name: why for name, (value, why) in results.items() if value is None}),
         top=top,
         patterns=(sizes.start, sizes.stop - 1),
         zones=zones,
@@ -498,8 +498,8 @@ def _require_all(symbols: Iterable[str], known: Mapping[str, object], option: st
 
 def _synthetic(private: object) -> str | None:
     """What the manifest beside a private file says of synthetic words; None: it has none, or it says something else."""
-    told = central_manifest(Path(private)) if isinstance(private, str | Path) else None
-    return None if told is None or told["release"] != "synthesize" else what_it_is(told)
+    document = central_manifest(Path(private)) if isinstance(private, str | Path) else None
+    return None if document is None or document["release"] != "synthesize" else what_it_is(document)
 
 
 def _named(source: object) -> str | None:

@@ -76,7 +76,7 @@ METRICS = {
 """In the order of the report."""
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """The report as HTML.
 
     >>> from symveil.tasks.compare import compare
@@ -86,7 +86,7 @@ def comparison_page(found: Comparison) -> str:
     """
     files = [
         (label, _escaped(each.file or "words handed over"), f"{len(each.words):,}", f"{len(each.words.codes):,}")
-        for label, each in zip(_LABELS, (found.true, found.private), strict=True)
+        for label, each in zip(_LABELS, (comparison.true, comparison.private), strict=True)
     ]
     sections = [
         (
@@ -94,16 +94,16 @@ def comparison_page(found: Comparison) -> str:
             f'<p class="holder">{_escaped(HOLDER_ONLY[0].upper() + HOLDER_ONLY[1:])}.</p>'
             + table(("", "file", "sequences", "symbols"), files),
         ),
-        ("Metrics", _metrics(found)),
-        ("Visits", _visits(found)),
-        *([("On the map", _maps(found))] if found.roads else []),
-        ("Origins and destinations", _origins(found)),
-        ("Lengths", _lengths(found)),
-        *([("Diameters", _diameters(found))] if found.diameters is not None else []),
-        ("Frequent patterns", _patterns(found)),
-        ("Which symbol follows which", _pairs(found)),
+        ("Metrics", _metrics(comparison)),
+        ("Visits", _visits(comparison)),
+        *([("On the map", _maps(comparison))] if comparison.roads else []),
+        ("Origins and destinations", _origins(comparison)),
+        ("Lengths", _lengths(comparison)),
+        *([("Diameters", _diameters(comparison))] if comparison.diameters is not None else []),
+        ("Frequent patterns", _patterns(comparison)),
+        ("Which symbol follows which", _pairs(comparison)),
     ]
-    synthetic = "" if found.private.what is None else f"The private file has {found.private.what}. "
+    synthetic = "" if comparison.private.what is None else f"The private file has {comparison.private.what}. "
     lead = (
         f"What the private file keeps of the true one. {synthetic}Nobody but the holder of the true file may see this "
         "page."
@@ -111,36 +111,38 @@ def comparison_page(found: Comparison) -> str:
     return page("symveil compare: a utility report", lead, sections, style=_STYLE)
 
 
-def _metrics(found: Comparison) -> str:
+def _metrics(comparison: Comparison) -> str:
     rows = [
-        (each.label, f"{found.metrics[name]:.4g}", each.best, each.meaning, each.source, name)
+        (each.label, f"{comparison.metrics[name]:.4g}", each.best, each.meaning, each.source, name)
         for name, each in METRICS.items()
-        if name in found.metrics
+        if name in comparison.metrics
     ]
     text = table(
         ("metric", "value", "best", "of", "as in", "name"),
         [tuple(map(_escaped, row)) for row in rows],
         word_columns=(5,),
     )
-    if found.left_out:
-        left = "; ".join(f"{METRICS[name].label} ({why})" for name, why in found.left_out.items())
+    if comparison.left_out:
+        left = "; ".join(f"{METRICS[name].label} ({why})" for name, why in comparison.left_out.items())
         text += f"<p>Left out: {_escaped(left)}.</p>"
     return text
 
 
-def _visits(found: Comparison) -> str:
-    one, other = (_shares(words.visits()) for words in _words(found))
+def _visits(comparison: Comparison) -> str:
+    one, other = (_shares(words.visits()) for words in _words(comparison))
     order = np.argsort(-one, kind="stable")[:_SHOWN]
     return f"<p>The {len(order)} most visited symbols of the true file, as shares of all visits.</p>" + _bars(
-        [found.symbols[code] for code in order.tolist()], one[order], other[order], "visits"
+        [comparison.symbols[code] for code in order.tolist()], one[order], other[order], "visits"
     )
 
 
-def _maps(found: Comparison) -> str:
-    shares = [dict(zip(found.symbols, _shares(words.visits()).tolist(), strict=True)) for words in _words(found)]
+def _maps(comparison: Comparison) -> str:
+    shares = [
+        dict(zip(comparison.symbols, _shares(words.visits()).tolist(), strict=True)) for words in _words(comparison)
+    ]
     heaviest = max(max(each.values()) for each in shares)
     maps = [
-        figure(road_weights_svg(found.roads, each, title=f"visits on the map, {label}", heaviest=heaviest))
+        figure(road_weights_svg(comparison.roads, each, title=f"visits on the map, {label}", heaviest=heaviest))
         + f"<p>{label}</p>"
         for label, each in zip(_LABELS, shares, strict=True)
     ]
@@ -150,20 +152,21 @@ def _maps(found: Comparison) -> str:
     )
 
 
-def _origins(found: Comparison) -> str:
-    names, zone = np.unique(np.array(found.zone_of), return_inverse=True)
+def _origins(comparison: Comparison) -> str:
+    names, zone = np.unique(np.array(comparison.zone_of), return_inverse=True)
 
     def shares(words: CodedWords) -> dict[tuple[int, int], float]:
         first, last = words.ends()
         pairs, counts = np.unique(np.column_stack([zone[first], zone[last]]), axis=0, return_counts=True)
         return dict(zip(map(tuple, pairs.tolist()), _shares(counts).tolist(), strict=True)) if len(first) else {}
 
-    one, other = (shares(words) for words in _words(found))
+    one, other = (shares(words) for words in _words(comparison))
     top = sorted(one, key=lambda pair: (-one[pair], pair))[:_SHOWN]
     if not top:
         return "<p>No sequence has two symbols.</p>"
     return (
-        f"<p>The {len(top)} most frequent pairs of zones ({_escaped(found.zones)}), as shares of all sequences.</p>"
+        f"<p>The {len(top)} most frequent pairs of zones ({_escaped(comparison.zones)}), as shares of all "
+        "sequences.</p>"
         + _bars(
             [f"{names[a]} → {names[b]}" for a, b in top],
             [one[pair] for pair in top],
@@ -173,20 +176,25 @@ def _origins(found: Comparison) -> str:
     )
 
 
-def _lengths(found: Comparison) -> str:
-    one, other = (words.lengths for words in _words(found))
+def _lengths(comparison: Comparison) -> str:
+    one, other = (words.lengths for words in _words(comparison))
     low, high = int(min(one.min(), other.min())), int(max(np.quantile(one, 0.995), np.quantile(other, 0.995)))
-    places = np.arange(low, max(high, low + 1) + 1)
+    lengths_shown = np.arange(low, max(high, low + 1) + 1)
     curves = [
-        Curve(label, places, [float(np.count_nonzero(lengths == place)) / len(lengths) for place in places], style)
+        Curve(
+            label,
+            lengths_shown,
+            [float(np.count_nonzero(lengths == length)) / len(lengths) for length in lengths_shown],
+            style,
+        )
         for label, lengths, style in _styled((one, other))
     ]
     return figure(curves_svg(curves, title="lengths", x_label="symbols in a sequence", y_label="share of sequences"))
 
 
-def _diameters(found: Comparison) -> str:
-    assert found.diameters is not None  # noqa: S101 - asked for only where there are some
-    ends, *counts = found.diameters
+def _diameters(comparison: Comparison) -> str:
+    assert comparison.diameters is not None  # noqa: S101 - asked for only where there are some
+    ends, *counts = comparison.diameters
     middles = (ends[1:] + ends[:-1]) / 2
     curves = [Curve(label, middles, _shares(each), style) for label, each, style in _styled(counts)]
     return figure(
@@ -194,27 +202,28 @@ def _diameters(found: Comparison) -> str:
     )
 
 
-def _patterns(found: Comparison) -> str:
-    if found.frequent is None:
+def _patterns(comparison: Comparison) -> str:
+    if comparison.frequent is None:
         return "<p>A file has no sequence of so many symbols.</p>"
-    kept = {pattern for pattern, *_ in found.frequent.private}
+    private_patterns = {pattern for pattern, *_ in comparison.frequent.private}
     rows = [
-        (_word(found, pattern), f"{one:,}", f"{other:,}", "yes" if pattern in kept else "no")
-        for pattern, one, other in found.frequent.true[:_SHOWN]
+        (_word(comparison, pattern), f"{one:,}", f"{other:,}", "yes" if pattern in private_patterns else "no")
+        for pattern, one, other in comparison.frequent.true[:_SHOWN]
     ]
-    least, largest = found.patterns
+    least, largest = comparison.patterns
     return (
         f"<p>The most frequent patterns of {least} to {largest} symbols in the true file, and whether they are among "
-        f"the private file's {found.top}.</p>" + table(("pattern", "true", "private", "kept"), rows, word_columns=(0,))
+        f"the private file's {comparison.top}.</p>"
+        + table(("pattern", "true", "private", "kept"), rows, word_columns=(0,))
     )
 
 
-def _pairs(found: Comparison) -> str:
-    if found.pairs is None:
+def _pairs(comparison: Comparison) -> str:
+    if comparison.pairs is None:
         return "<p>A file has no sequence of two symbols.</p>"
-    edges = found.pairs.directly_follows()
-    one, other = (int(table_.sum()) for table_ in (found.pairs.table.true, found.pairs.table.private))
-    rows = found.pairs.largest_differences(_SHOWN)
+    edges = comparison.pairs.directly_follows()
+    one, other = (int(table_.sum()) for table_ in (comparison.pairs.table.true, comparison.pairs.table.private))
+    rows = comparison.pairs.largest_differences(_SHOWN)
     text = (
         f"<p>The directly-follows graph has {edges['edges_true']:,} edges in the true file and "
         f"{edges['edges_private']:,} in the private one; {edges['edges_both']:,} are in both, "
@@ -224,15 +233,15 @@ def _pairs(found: Comparison) -> str:
     if not rows:
         return f"{text}<p>All pairs have the same shares.</p>"
     return f"{text}<p>The pairs whose shares differ most.</p>" + _bars(
-        [" → ".join(found.spelled(pair)) for pair, *_ in rows],
+        [" → ".join(comparison.spelled(pair)) for pair, *_ in rows],
         [count / one for _, count, _ in rows],
         [count / other for *_, count in rows],
         "pairs",
     )
 
 
-def _words(found: Comparison) -> tuple[CodedWords, CodedWords]:
-    return found.true.words, found.private.words
+def _words(comparison: Comparison) -> tuple[CodedWords, CodedWords]:
+    return comparison.true.words, comparison.private.words
 
 
 def _bars(names: Sequence[str], one: Iterable[float], other: Iterable[float], title: str) -> str:
@@ -248,8 +257,8 @@ def _shares(counts: Integers) -> np.ndarray:
     return np.asarray(counts / max(1, int(counts.sum())))
 
 
-def _word(found: Comparison, codes: Iterable[int]) -> str:
-    return " ".join(map(_escaped, found.spelled(codes)))
+def _word(comparison: Comparison, codes: Iterable[int]) -> str:
+    return " ".join(map(_escaped, comparison.spelled(codes)))
 
 
 _escaped: Callable[[str], str] = html.escape

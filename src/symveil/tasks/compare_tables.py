@@ -143,11 +143,11 @@ def compare_table(
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     counts = read_counts(table)
-    asked = (central_manifest(Path(table)) or {})["parameters"]
+    parameters = (central_manifest(Path(table)) or {})["parameters"]
     symbols, words = read_words(true, columns or ColumnOptions(), name="true")
-    if asked.get("zones") is not None:
+    if parameters.get("zones") is not None:
         symbols = _zones(symbols, places, zones)
-    longest = asked["max_length"] or _ANY_LENGTH
+    longest = parameters["max_length"] or _ANY_LENGTH
     plain = plain_counts(read_statistic(counts.statistic), symbols, words, longest=longest)
     released = {_cell(counts, index): index for index in range(len(counts))}
     return TableComparison(
@@ -169,21 +169,21 @@ def plain_counts(statistic: Statistic, symbols: tuple[str, ...], words: CodedWor
     True
     """
     batch = Batch(words.codes, words.lengths, np.zeros(len(words), dtype=np.int64))
-    found = PersonCells.of(statistic, [batch], longest=longest)
+    result = PersonCells.of(statistic, [batch], longest=longest)
     counts: Counter[Cell] = Counter()
-    for codes, times in zip(found.cells.tolist(), found.times.tolist(), strict=True):
+    for codes, times in zip(result.cells.tolist(), result.times.tolist(), strict=True):
         cell = (str(codes[0]),) if statistic.kind == "lengths" else tuple(symbols[code] for code in codes)
         counts[cell] += times  # several symbols may be in one zone
     return counts
 
 
-def table_page(found: TableComparison) -> str:
+def table_page(comparison: TableComparison) -> str:
     """The report as HTML."""
     metrics = [
         (name, f"{value:.4g}", TABLE_METRICS[name].best, TABLE_METRICS[name].meaning)
-        for name, value in found.metrics.items()
+        for name, value in comparison.metrics.items()
     ]
-    rows = [(" → ".join(cell), f"{true:,}", f"{count:,.1f}") for cell, true, count in found.differences]
+    rows = [(" → ".join(cell), f"{true:,}", f"{count:,.1f}") for cell, true, count in comparison.differences]
     sections = [
         ("Whom this is for", f'<p class="holder"><b>{HOLDER_ONLY[0].upper()}{HOLDER_ONLY[1:]}.</b></p>'),
         ("Metrics", html_table(("metric", "value", "best", "of"), [tuple(map(html.escape, row)) for row in metrics])),
@@ -192,7 +192,7 @@ def table_page(found: TableComparison) -> str:
             html_table(("row", "true", "released"), [tuple(map(html.escape, row)) for row in rows]),
         ),
     ]
-    lead = f"{found.what}. Nobody but the holder of the true file may see this page."
+    lead = f"{comparison.what}. Nobody but the holder of the true file may see this page."
     return page("symveil compare: a table beside the true file", lead[0].upper() + lead[1:], sections)
 
 
@@ -200,21 +200,23 @@ def _metrics(plain: Counter[Cell], released: dict[Cell, int], counts: PrivateCou
     cells = sorted({*plain, *released})
     true = np.array([plain[cell] for cell in cells], dtype=np.float64)
     shown = np.array([counts.numbers["consistent"][released[cell]] if cell in released else 0.0 for cell in cells])
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     if true.sum() > 0:
-        found["listed_share"] = float(true[[cell in released for cell in cells]].sum() / true.sum())
+        metrics["listed_share"] = float(true[[cell in released for cell in cells]].sum() / true.sum())
     if true.sum() > 0 and shown.sum() > 0:
-        found["l1"] = float(np.abs(true / true.sum() - shown / shown.sum()).sum())
-        found["jsd"] = jensen_shannon(true, shown)
+        metrics["l1"] = float(np.abs(true / true.sum() - shown / shown.sum()).sum())
+        metrics["jsd"] = jensen_shannon(true, shown)
         most, best = (
-            {cells[place] for place in np.argsort(-each, kind="stable")[:top].tolist() if each[place] > 0}
+            {cells[index] for index in np.argsort(-each, kind="stable")[:top].tolist() if each[index] > 0}
             for each in (true, shown)
         )
-        found["top_f1"] = 2 * len(most & best) / (len(most) + len(best))
+        metrics["top_f1"] = 2 * len(most & best) / (len(most) + len(best))
     if len(counts):
         low, high = counts.numbers["low"], counts.numbers["high"]
-        found["covered"] = sum(bool(low[at] <= plain[cell] <= high[at]) for cell, at in released.items()) / len(counts)
-    return {name: found[name] for name in TABLE_METRICS if name in found}
+        metrics["covered"] = sum(bool(low[at] <= plain[cell] <= high[at]) for cell, at in released.items()) / len(
+            counts
+        )
+    return {name: metrics[name] for name in TABLE_METRICS if name in metrics}
 
 
 def _differences(

@@ -44,7 +44,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
 from symveil.randomness import RecordKey, new_release_key
-from symveil.release.central_job import Beside, FileWords, FoundSymbols
+from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.central_promise import CentralRelease
 from symveil.release.protocol import new_release_id
 from symveil.storage.atomic import write_files
@@ -313,12 +313,12 @@ def count(
     >>> count(visits, "visits", epsilon=1, alphabet="ab", bound=2, sequence="pages", person="who").table.num_rows
     2
     """
-    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
-    file = open_input(path, asked.columns)
-    words = FileWords(file, asked.release.language or asked.found, asked.beside)
+    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    file = open_input(path, request.columns)
+    words = FileWords(file, request.release.language or request.observed, request.beside)
     numbers = words.numbered()
     keys = RecordKey(new_release_key(), new_release_id())
-    table = asked.answered(lambda: words.read(numbers), list(numbers), keys)
+    table = request.answered(lambda: words.read(numbers), list(numbers), keys)
     warn([*large_loss(epsilon), *table.warnings])
     return table
 
@@ -375,7 +375,7 @@ def count_file(
     ...     release.manifest["release"], release.manifest["guarantee"]["epsilon"], release.out.exists()
     ('count', 1.0, True)
     """
-    asked = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
     target = path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
@@ -383,23 +383,23 @@ def count_file(
     made: list[PrivateCounts] = []
 
     def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
-        made[:] = [asked.answered(read, persons, keys)]
+        made[:] = [request.answered(read, persons, keys)]
         return table_bytes(made[0], target, spreadsheet_safe=spreadsheet_safe)
 
     finished = release_centrally(
-        asked.release,
+        request.release,
         path,
         target,
         answer,
         lambda: made[0].queries,
-        columns=asked.columns,
+        columns=request.columns,
         form="table",
         ledger=ledger,
         release_id=release_id,
         again=again,
-        found=asked.found,
-        beside=asked.beside,
-        read_by=asked.read_by,
+        observed=request.observed,
+        beside=request.beside,
+        read_by=request.read_by,
         engine=engine,
         master=master,
         spreadsheet_safe=spreadsheet_safe,
@@ -424,7 +424,7 @@ class _Counting:
     cells: Cells | TimeCells | Statistic
     """The public cells; with a δ, what is counted in whatever cells there are."""
     names: tuple[str, ...]
-    found: FoundSymbols = field(default_factory=FoundSymbols, repr=False)
+    observed: ObservedSymbols = field(default_factory=ObservedSymbols, repr=False)
 
     @classmethod
     def of(
@@ -446,23 +446,23 @@ class _Counting:
             return cls._of_times(question, budget, alphabet, model, columns, options)
         if columns.time is not None:
             raise ParameterError("time", expected=f"{either(TIME_STATISTICS)} with it", found=statistic)
-        asked = read_statistic(statistic)
+        wanted = read_statistic(statistic)
         if options.delta is not None:
-            return cls._unlisted(asked, budget, (alphabet, model), columns, options)
+            return cls._unlisted(wanted, budget, (alphabet, model), columns, options)
         language, model_file = public_language(alphabet, model)
-        if asked.kind == "lengths" and options.max_length is None:
+        if wanted.kind == "lengths" and options.max_length is None:
             raise ParameterError(
                 "max_length", expected="the largest length that counts, a public number, for lengths", found="none"
             )
         symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
         zone_of, names = None, symbols
         if options.zones is not None or options.places is not None:
-            if asked.kind != "od":
-                raise ParameterError("zones", expected="the statistic od with zones or places", found=asked.kind)
+            if wanted.kind != "od":
+                raise ParameterError("zones", expected="the statistic od with zones or places", found=wanted.kind)
             roads = {} if options.places is None else read_coordinates(options.places)
             zone_of, names = symbol_zones(symbols, options.zones, roads)
         cells = cells_of(
-            asked,
+            wanted,
             symbols=len(symbols),
             longest=options.max_length or ANY_LENGTH,
             graph=language.graph,
@@ -474,7 +474,7 @@ class _Counting:
             neighbours=options.neighbours,
             language=language,
             parameters={
-                "statistic": asked.name,
+                "statistic": wanted.name,
                 "bound": options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,
@@ -558,7 +558,9 @@ class _Counting:
         ):
             if value is not None:
                 raise ParameterError(
-                    "delta", expected=f"no {name} with it: what is public needs no delta", found=f"both a {name} and it"
+                    "delta",
+                    expected=f"no {name} with it: what is public needs no delta",
+                    found=f"both a {name} and it",
                 )
         release = CentralRelease(
             kind="count",
@@ -581,7 +583,7 @@ class _Counting:
                 self.cells,
                 read,
                 persons,
-                name=self.found.name,
+                name=self.observed.name,
                 longest=self.options.max_length or ANY_LENGTH,
                 epsilon=self.release.epsilon,
                 delta=self.release.delta,

@@ -173,7 +173,7 @@ def _windows(blocks: Sequence[str], width: int) -> Iterable[Cell]:
 
 
 def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
-    """From the whole file, by somebody who holds it, with noise for each person and not for each trip."""
+    """From the whole file, by its holder, with noise for each person and not for each trip."""
     table = count(
         out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
         bound=MOST_TRIPS, identifier="trip_id", sequence="streets", separator=SEPARATOR, person="person",
@@ -185,12 +185,12 @@ def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
 
 def _answers(document: Mapping[str, Any], true: Counter[Cell], released: str, best: str) -> tuple[Answer, ...]:
     """The rows of a table beside the truth, the largest true numbers first."""
-    found = [
+    results = [
         Answer(cell, true[cell], row[released], row[best], row["low"], row["high"])
         for row in document["rows"]
         for cell in [tuple(row["symbols"])]
     ]
-    return tuple(sorted(found, key=lambda answer: (-answer.true, answer.cell)))
+    return tuple(sorted(results, key=lambda answer: (-answer.true, answer.cell)))
 
 
 # --- files -------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ dl.plain dt { font-weight: 600; } dl.plain dd { margin: 0 0 .7rem 0; }
 
 
 def demo_report(demo: Demo, trips: Mapping[str, Trip]) -> str:
-    """The whole page, one HTML document that asks nobody for anything.
+    """The whole page, one HTML document that loads nothing from elsewhere.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What somebody should know who is about to release: the command line and the studio say it in the same sentences."""
+"""What a user should know before a release: the command line and the studio use the same sentences."""
 
 from __future__ import annotations
 
@@ -36,14 +36,16 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
     >>> doubts(sv.EditChannel("abcd", epsilon="0.1", max_length=16))[0][:53]
     'at this epsilon the release carries no information: e'
     """
-    said = []
+    doubts_listed = []
     if mechanism.tells_nothing:
-        said.append("at this epsilon the release carries no information: everything is deleted; use a larger one")
+        doubts_listed.append(
+            "at this epsilon the release carries no information: everything is deleted; use a larger one"
+        )
     if not mechanism.guarantee.within(mechanism.epsilon):
-        said.append("this mechanism loses more than was asked for: it is not private")
+        doubts_listed.append("this mechanism loses more than was asked for: it is not private")
     if mechanism.tells_apart:
-        said += given_up_notes(mechanism)
-    return said + large_loss(mechanism.epsilon) + thin_protection(protection)
+        doubts_listed += given_up_notes(mechanism)
+    return doubts_listed + large_loss(mechanism.epsilon) + thin_protection(protection)
 
 
 def warn(messages: Iterable[str]) -> None:
@@ -79,11 +81,11 @@ def large_loss(epsilon: Number, largest_charge: Number | None = None) -> list[st
     >>> large_loss(50)
     ['epsilon 50 is hardly any privacy: odds may shift by a factor above 10^21']
     """
-    asked = exact(epsilon, name="epsilon")
-    if asked > LARGE:
-        what = f"epsilon {shown_at_least(asked)} is"
-        return [f"{what} hardly any privacy: odds may shift by a factor above 10^{_digits(asked)}"]
-    charged = asked if largest_charge is None else exact(largest_charge, name="charge")
+    requested = exact(epsilon, name="epsilon")
+    if requested > LARGE:
+        what = f"epsilon {shown_at_least(requested)} is"
+        return [f"{what} hardly any privacy: odds may shift by a factor above 10^{_digits(requested)}"]
+    charged = requested if largest_charge is None else exact(largest_charge, name="charge")
     if charged > LARGE:
         return [
             f"one person is charged {shown_at_least(charged)} in all, which is hardly any privacy: odds may shift by a "
@@ -166,14 +168,14 @@ def attacker_facts(
     versions: AttackerView | None = None,
     error: float | None = None,
 ) -> list[tuple[str, str]]:
-    """What somebody learns who knows the model and sees one private word, beside what the error says: names, sentences.
+    """What an attacker learns who knows the model and sees one private word, beside the error: names, sentences.
 
     Parameters
     ----------
     mechanism
         What would be used.
     view
-        What its attacker achieves; None where that was not worked out, which is said where there is a secret symbol.
+        What its attacker achieves; None where that was not computed, which is noted where there is a secret symbol.
     versions
         The same with several private versions of the word.
     error
@@ -255,7 +257,7 @@ def losses_in_words(
     edits
         Whether distances count insertions and deletions too, so that there may be no largest one.
     epsilon
-        What was asked for: then it is said by how much losses beyond b exceed (d/b)·ε, where they do.
+        The option: then the sentences say by how much losses beyond b exceed (d/b)·ε, where they do.
 
     >>> losses_in_words([{"distance": d, "epsilon": 0.5 * d} for d in range(1, 7)], 2)
     'one symbol 0.5 · 2 symbols 1 · 3 symbols 1.5 · 4 symbols 2 · a whole word of 6 symbols 3'
@@ -280,8 +282,8 @@ def losses_in_words(
         else:
             name = f"{distance} {unit}s"
         parts.append(f"{name} {shown}")
-    said = " · ".join(parts) or "nothing can differ"
-    return said if epsilon is None or b == "all" else said + _beyond_in_words(rows, int(b), epsilon)
+    text = " · ".join(parts) or "nothing can differ"
+    return text if epsilon is None or b == "all" else text + _beyond_in_words(rows, int(b), epsilon)
 
 
 def _beyond_in_words(rows: Sequence[Mapping[str, Any]], b: int, epsilon: Fraction) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of the true sequences, from a private file and its manifest: nobody pays for them again."""
+"""Statistics of the true sequences, from a private file and its manifest, at no further privacy cost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_lengths import EditLengths, lengths_are_told
-from symveil.estimation.edit_tables import SMALLEST_KEPT, EditNoise, EditTables
+from symveil.estimation.edit_lengths import EditLengths, lengths_can_be_estimated
+from symveil.estimation.edit_tables import SMALLEST_UNCHANGED, EditNoise, EditTables
 from symveil.estimation.estimate import Estimate, Method
 from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
@@ -89,7 +89,7 @@ def estimate(
     >>> answer.row(0)["low_all"] < 1000 < answer.row(0)["high_all"], len(answer.to_pandas())
     (True, 3)
     """
-    asked = read_statistic(statistic)
+    wanted = read_statistic(statistic)
     if target not in get_args(Target):
         raise ParameterError("target", expected="file or population", found=target)
     _check_confidence(confidence)
@@ -99,17 +99,17 @@ def estimate(
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
         if assume is not None:
-            return _assuming_a_chain(released, asked, goal, confidence)
+            return _assuming_a_chain(released, wanted, goal, confidence)
         if released.release.mechanism.name == EditChannel.name:
-            return _edited(released, asked, goal, confidence)
-        if released.told["parameters"]["metric"] == "levenshtein":
+            return _edited(released, wanted, goal, confidence)
+        if released.document["parameters"]["metric"] == "levenshtein":
             raise InputError(
                 "estimate: expected the edit channel where lengths are secret, found truncated-levenshtein, whose "
                 "noise cannot be undone"
             )
-        if released.release.model is not None and asked.kind != "lengths":
-            return _on_model(released, asked, goal, confidence)
-        return _free(released, asked, goal, confidence)
+        if released.release.model is not None and wanted.kind != "lengths":
+            return _on_model(released, wanted, goal, confidence)
+        return _free(released, wanted, goal, confidence)
 
 
 def estimate_statistic(
@@ -148,15 +148,15 @@ def estimate_statistic(
     _check_confidence(confidence)
     released = ReleasedWords(path, manifest=manifest, model=model, cluster=cluster)
     with released.as_file_errors():
-        told = released.told
-        if told["parameters"]["metric"] == "levenshtein":
+        document = released.document
+        if document["parameters"]["metric"] == "levenshtein":
             raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
         if not released.count:
             raise InputError("estimate: expected at least one sequence in the private file, found none")
     table = iterated_vectors(released, function).table()
     table = replace(table, consistent=table.estimate, least=-np.inf, leading="index")
-    asked = Statistic(getattr(function, "__name__", "statistic"), "own", 0)
-    return _named(released, asked, table, "file", confidence, released.assumptions(), "iterated-release")
+    wanted = Statistic(getattr(function, "__name__", "statistic"), "own", 0)
+    return _named(released, wanted, table, "file", confidence, released.assumptions(), "iterated-release")
 
 
 def _check_confidence(confidence: float) -> None:
@@ -167,80 +167,80 @@ def _check_confidence(confidence: float) -> None:
 # --- words over an alphabet ---------------------------------------------------------------------
 
 
-def _free(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
-    said = released.assumptions()
+def _free(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+    assumptions = released.assumptions()
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
-    if asked.kind == "lengths":
-        said.append("lengths are public in this release, and exact")
+    if wanted.kind == "lengths":
+        assumptions.append("lengths are public in this release, and exact")
         lengths = LengthTable(target=target, groups=group_count(released.units(), 2000))
         for batch in released.batches(lengths.groups):
             lengths.add(batch)
-        return _named(released, asked, lengths.finish(), target, confidence, said)
-    noise = noise_of(released.release, released.told, where=str(released.manifest_file))
-    if asked.kind == "presence":
+        return _named(released, wanted, lengths.finish(), target, confidence, assumptions)
+    noise = noise_of(released.release, released.document, where=str(released.manifest_file))
+    if wanted.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
-        said += notes
+        assumptions += notes
     else:
-        table, notes = _counted(released, asked, noise, target)
-        said += notes
-    return _named(released, asked, table, target, confidence, said)
+        table, notes = _counted(released, wanted, noise, target)
+        assumptions += notes
+    return _named(released, wanted, table, target, confidence, assumptions)
 
 
-def _on_model(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+def _on_model(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     """Words of a model: by releasing them again."""
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
-    table, notes = run_table(released, asked)
-    return _named(released, asked, table, target, confidence, released.assumptions() + notes, "iterated-release")
+    table, notes = run_table(released, wanted)
+    return _named(released, wanted, table, target, confidence, released.assumptions() + notes, "iterated-release")
 
 
-def _assuming_a_chain(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
-    if asked.kind == "lengths":
+def _assuming_a_chain(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+    if wanted.kind == "lengths":
         raise ParameterError("assume", expected="nothing for lengths, which are public", found="chain; leave it out")
-    table, notes = chain_table(released, asked)
-    return _named(released, asked, table, target, confidence, notes + released.assumptions(), "chain-assumed")
+    table, notes = chain_table(released, wanted)
+    return _named(released, wanted, table, target, confidence, notes + released.assumptions(), "chain-assumed")
 
 
 def _named(
     released: ReleasedWords,
-    asked: Statistic,
+    wanted: Statistic,
     table: EstimatedTable,
     target: Target,
     confidence: float,
-    said: list[str],
+    notes: list[str],
     method: Method = "exact-unbiased",
 ) -> Estimate:
     """The table with names, and what it rests on."""
     if target == "population":
-        said.append(f"{released.what_units_are} are a random sample of the population, independent of each other")
+        notes.append(f"{released.what_units_are} are a random sample of the population, independent of each other")
     return Estimate.of(
-        asked,
+        wanted,
         table,
         symbols=released.release.alphabet.symbols,
         method=method,
         target=target,
         confidence=confidence,
-        assumptions=said,
+        assumptions=notes,
     )
 
 
 def _counted(
-    released: ReleasedWords, asked: Statistic, noise: SubstitutionNoise, target: Target
+    released: ReleasedWords, requested: Statistic, noise: SubstitutionNoise, target: Target
 ) -> tuple[EstimatedTable, list[str]]:
     longest = 0
-    if asked.kind == "positions":
-        longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
+    if requested.kind == "positions":
+        longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
         cells = longest * noise.symbols
     else:
-        cells = int(noise.symbols) ** asked.order
+        cells = int(noise.symbols) ** requested.order
     if cells > _LONGEST_POSITION_TABLE:
         raise ParameterError(
             "statistic", expected=f"a table of at most {_LONGEST_POSITION_TABLE:,} cells", found=f"{cells:,} cells"
         )
-    numbers = SubstitutionTables.numbers_per_group(asked, noise, longest=longest)
+    numbers = SubstitutionTables.numbers_per_group(requested, noise, longest=longest)
     groups = group_count(released.units(), numbers)
-    tables = SubstitutionTables(asked, noise, target=target, groups=groups, longest=longest)
+    tables = SubstitutionTables(requested, noise, target=target, groups=groups, longest=longest)
     lengths: Counter[int] = Counter()
     unusable: set[int] = set()
     for batch in released.batches(groups):
@@ -248,13 +248,13 @@ def _counted(
         different, counts = np.unique(batch.lengths, return_counts=True)
         for length, count in zip(different.tolist(), counts.tolist(), strict=True):
             lengths[length] += count
-            if not noise.usable(asked.order, length, sequences=released.count):
+            if not noise.usable(requested.order, length, sequences=released.count):
                 unusable.add(length)
                 wanted &= batch.lengths != length
         tables.add(batch.only(wanted))
     left_out = sum(lengths[length] for length in unusable)
     if left_out > LEFT_OUT * released.count:
-        raise _unusable(released, asked, lengths, unusable, noise)
+        raise _unusable(released, requested, lengths, unusable, noise)
     notes = []
     if unusable:
         named = ", ".join(map(str, sorted(unusable)[:10])) + (" …" if len(unusable) > 10 else "")
@@ -263,7 +263,7 @@ def _counted(
 
 
 def _unusable(
-    released: ReleasedWords, asked: Statistic, lengths: Counter[int], unusable: set[int], noise: SubstitutionNoise
+    released: ReleasedWords, wanted: Statistic, lengths: Counter[int], unusable: set[int], noise: SubstitutionNoise
 ) -> InputError:
     """The refusal where an eigenvalue is too close to 0, with the epsilon that would have been enough."""
 
@@ -273,16 +273,17 @@ def _unusable(
         for length, count in lengths.most_common():
             if spare < 0:
                 return False
-            if not other.usable(asked.order, length, sequences=released.count):
+            if not other.usable(wanted.order, length, sequences=released.count):
                 spare -= count
         return spare >= 0
 
     smallest = min(
-        abs(noise.eigenvalue(order, length)) for length in unusable for order in range(1, min(asked.order, length) + 1)
+        abs(noise.eigenvalue(order, length)) for length in unusable for order in range(1, min(wanted.order, length) + 1)
     )
     return InputError(
-        f"estimate: expected noise that leaves at least {SMALLEST} of a table of order {asked.order}, found "
-        f"{smallest:.2g}: nothing can be said about {asked.name} from this release; {_enough_epsilon(released, enough)}"
+        f"estimate: expected noise that leaves at least {SMALLEST} of a table of order {wanted.order}, found "
+        f"{smallest:.2g}: nothing can be said about {wanted.name} from this release; "
+        f"{_enough_epsilon(released, enough)}"
     )
 
 
@@ -307,8 +308,8 @@ def _presence(
     if mixed:
         raise InputError(
             "estimate: expected a release that draws symbols independently of each other for presence (mechanism "
-            f"exponential, utility distance), found {released.told['mechanism']} with utility "
-            f"{released.told['parameters']['utility']}"
+            f"exponential, utility distance), found {released.document['mechanism']} with utility "
+            f"{released.document['parameters']['utility']}"
         )
 
     def useful(other: SubstitutionNoise) -> list[int]:
@@ -327,8 +328,8 @@ def _presence(
     table = Presence(noise, target=target, groups=groups, longest=longest)
     for batch in released.batches(groups):
         table.add(batch)
-    told = sum(lengths[length] for length in known)
-    rest = sum(count for length, count in lengths.items() if length) - told
+    sequences = sum(lengths[length] for length in known)
+    rest = sum(count for length, count in lengths.items() if length) - sequences
     notes = []
     if rest:
         notes.append(f"{rest} sequences are left out: for their lengths intervals would be of no use")
@@ -336,66 +337,66 @@ def _presence(
 
 
 def _length_counts(released: ReleasedWords) -> Counter[int]:
-    found: Counter[int] = Counter()
+    results: Counter[int] = Counter()
     for _, lengths in released.words():
         different, counts = np.unique(lengths, return_counts=True)
-        found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
-    return found
+        results.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+    return results
 
 
 # --- edit channels ------------------------------------------------------------------------------
 
 
-def _edited(released: ReleasedWords, asked: Statistic, target: Target, confidence: float) -> Estimate:
+def _edited(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     """Words whose symbols were inserted, deleted and substituted."""
-    said, m = released.assumptions(), len(released.release.alphabet)
+    assumptions, m = released.assumptions(), len(released.release.alphabet)
     channel = _channel(released)
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
-    if asked.kind == "lengths":
-        return _edited_lengths(released, asked, target, confidence, channel)
+    if wanted.kind == "lengths":
+        return _edited_lengths(released, wanted, target, confidence, channel)
     if noise is None or not noise.usable:
-        kept = 0.0 if noise is None else noise.kept
+        unchanged = 0.0 if noise is None else noise.unchanged
         raise InputError(
-            f"estimate: expected an edit channel that keeps at least {SMALLEST_KEPT} of a symbol and deletes less than "
-            f"half of them, found {kept:.2g} and {float(channel.deletion):.2g}: nothing can be said about {asked.name} "
-            f"from this release; {_enough_epsilon(released, _keeps_enough)}"
+            f"estimate: expected an edit channel that keeps at least {SMALLEST_UNCHANGED} of a symbol and deletes less "
+            f"than half of them, found {unchanged:.2g} and {float(channel.deletion):.2g}: nothing can be said about "
+            f"{wanted.name} from this release; {_enough_epsilon(released, _keeps_enough)}"
         )
-    groups = max(1, group_count(released.units(), int(m**asked.order)))
-    tables = EditTables(asked, noise, target=target, groups=groups)
+    groups = max(1, group_count(released.units(), int(m**wanted.order)))
+    tables = EditTables(wanted, noise, target=target, groups=groups)
     for batch in released.batches(groups):
         tables.add(batch)
-    return _named(released, asked, tables.finish(), target, confidence, said)
+    return _named(released, wanted, tables.finish(), target, confidence, assumptions)
 
 
 def _edited_lengths(
-    released: ReleasedWords, asked: Statistic, target: Target, confidence: float, channel: ChannelParameters
+    released: ReleasedWords, wanted: Statistic, target: Target, confidence: float, channel: ChannelParameters
 ) -> Estimate:
     groups = max(1, group_count(released.units(), 1))
     lengths = EditLengths(channel, target=target, groups=groups)
     for batch in released.batches(groups):
         lengths.add(batch)
-    if not lengths_are_told(channel, lengths.released, confidence):
+    if not lengths_can_be_estimated(channel, lengths.released, confidence):
 
         def enough(release: Release) -> bool:
             other = _parameters(release)
             if other is None or other.deletion >= Fraction(1, 2):
                 return False
             # lengths of words without a single symbol of the true ones say nothing about those of another release
-            return channel.deletion == 1 or lengths_are_told(other, lengths.released, confidence)
+            return channel.deletion == 1 or lengths_can_be_estimated(other, lengths.released, confidence)
 
         raise InputError(
             "estimate: expected an edit channel that deletes less than half of the symbols, with an interval narrower "
             f"than a tenth of the sequences for some length, found {float(channel.deletion):.2g} deleted: nothing can "
             f"be said about lengths from this release; {_enough_epsilon(released, enough)}"
         )
-    return _named(released, asked, lengths.finish(confidence), target, confidence, released.assumptions())
+    return _named(released, wanted, lengths.finish(confidence), target, confidence, released.assumptions())
 
 
 def _channel(released: ReleasedWords) -> ChannelParameters:
     """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
-    rows = released.told.get("law")
+    rows = released.document.get("law")
     if rows is None:
         own = _parameters(released.release)
         assert own is not None  # noqa: S101 - asked before

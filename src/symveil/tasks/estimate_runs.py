@@ -32,7 +32,7 @@ _CHAINS = 2
 _LOOKED_AT = 200
 _LARGEST_EPSILON = 50
 
-_GROUPS_ASKED = 40
+_GROUPS_REQUESTED = 40
 
 OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
 """A statistic of one's own: from a list of words to numbers that add up over words."""
@@ -54,10 +54,10 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     expected
         About how many of them can occur, by the model.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
-    place = np.full(size, -1, dtype=np.int64)
+    index = np.full(size, -1, dtype=np.int64)
     sums, used = np.zeros((3, max(groups, 1), 64)), 0
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
     same = all_symbols = 0
@@ -73,23 +73,23 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
                     if step == 1:
                         same += int(np.count_nonzero((before == codes) & compared))
                         all_symbols += int(np.count_nonzero(compared))
-                found, word = cells(Batch(codes, batch.lengths, batch.groups))
-                new = np.unique(found)
-                new = new[place[new] < 0]
-                place[new] = np.arange(used, used + len(new))
+                result, word = cells(Batch(codes, batch.lengths, batch.groups))
+                new = np.unique(result)
+                new = new[index[new] < 0]
+                index[new] = np.arange(used, used + len(new))
                 used += len(new)
                 if used > sums.shape[2]:
                     grown = np.zeros((3, len(sizes), max(used, 2 * sums.shape[2])))
                     grown[:, :, : sums.shape[2]] = sums
                     sums = grown
-                at = batch.groups[word] * sums.shape[2] + place[found]
+                at = batch.groups[word] * sums.shape[2] + index[result]
                 counts = np.bincount(at, minlength=sums[0].size).reshape(sums[0].shape)
                 sums[step] += counts / _CHAINS
     agreement = same / all_symbols if all_symbols else 1.0
     if agreement < LEAST_AGREEMENT:
         raise _too_little(released, agreement)
-    occurring = np.flatnonzero(place >= 0)
-    ordered = sums[:, :, place[occurring]]
+    occurring = np.flatnonzero(index >= 0)
+    ordered = sums[:, :, index[occurring]]
     return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
 
 
@@ -103,9 +103,9 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     statistic
         From words to numbers, which add up over words.
     """
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     bits: BitSource = NotPrivateSeededBits(released.seed)
-    groups = min(_GROUPS_ASKED, released.units())
+    groups = min(_GROUPS_REQUESTED, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
     sums: NDArray[np.float64] | None = None
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
@@ -131,8 +131,8 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     agreement = same / all_symbols if all_symbols else 1.0
     if agreement < LEAST_AGREEMENT:
         raise _too_little(released, agreement)
-    found = np.zeros((3, len(sizes), 0)) if sums is None else sums
-    return Iterates(sums=found, sizes=sizes, agreement=agreement, seed=released.seed)
+    results = np.zeros((3, len(sizes), 0)) if sums is None else sums
+    return Iterates(sums=results, sizes=sizes, agreement=agreement, seed=released.seed)
 
 
 def _compared(released: ReleasedWords, batch: Batch) -> NDArray[np.bool_]:
@@ -173,7 +173,7 @@ def _enough(released: ReleasedWords, least: float) -> str:
 
     def agrees(step: int) -> bool:
         bits, faster = NotPrivateSeededBits(released.seed), Fraction(step, 2) / own
-        again = Rerelease(released.release, released.told, where=str(released.manifest_file), faster=faster)
+        again = Rerelease(released.release, released.document, where=str(released.manifest_file), faster=faster)
         once = again.draw(few.codes, few.lengths, bits)
         return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
 
@@ -186,56 +186,56 @@ def _enough(released: ReleasedWords, least: float) -> str:
     return f"about epsilon {high / 2:g} would have been enough"
 
 
-def run_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
+def run_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind a release on a model, and what it rests on."""
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
-    leading = {"positions": "position", "presence": "length"}.get(asked.kind)
-    first = {"positions": longest, "presence": longest + 1}.get(asked.kind)
-    shape = (*(() if first is None else (first,)), *(m,) * asked.order)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
+    leading = {"positions": "position", "presence": "length"}.get(wanted.kind)
+    first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
+    shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
     size = int(np.prod(shape, dtype=np.int64))
     if size > _MOST_CELLS:
         raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
 
     def cells(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if asked.kind == "presence":
+        if wanted.kind == "presence":
             keys = np.unique(batch.word * m + batch.codes)
             return batch.lengths[keys // m] * m + keys % m, keys // m
-        counted = windows(asked, batch)
+        counted = windows(wanted, batch)
         return counted.cells(m), counted.word
 
-    found, occurring = iterated(released, cells, size, _expected(released, asked, size))
+    result, occurring = iterated(released, cells, size, _expected(released, wanted, size))
     total = np.zeros(size)
-    total[occurring] = found.sums[0].sum(axis=0)
-    again = Rerelease(released.release, released.told, where=str(released.manifest_file))
+    total[occurring] = result.sums[0].sum(axis=0)
+    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
     notes = ["estimated by releasing the private sequences again; no chain or other model of them is assumed"]
     if again.steps == 2:
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
-    if found.agreement < SURE_AGREEMENT:
+    if result.agreement < SURE_AGREEMENT:
         notes.append(f"for intervals {_enough(released, SURE_AGREEMENT)}")
-    axes = 1 if leading else asked.order
-    by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if asked.kind != "presence" else None
-    if asked.kind == "transitions":
-        small = found.shares(occurring // m)
+    axes = 1 if leading else wanted.order
+    by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if wanted.kind != "presence" else None
+    if wanted.kind == "transitions":
+        small = result.shares(occurring // m)
         spread = _spread(small, occurring, shape, None, None, axes)
         listed = np.zeros(size, dtype=np.bool_)
         listed[occurring] = small.listed
         full = np.zeros(size)
         full[occurring] = small.consistent
         return replace(spread, most=1.0, listed=listed.reshape(shape), consistent=full.reshape(shape)), notes
-    small = found.table()
+    small = result.table()
     table = _spread(small, occurring, shape, leading, by_row, axes)
     return table, notes
 
 
-def _expected(released: ReleasedWords, asked: Statistic, size: int) -> int:
+def _expected(released: ReleasedWords, wanted: Statistic, size: int) -> int:
     """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
     graph = released.release.mechanism.language.graph
-    if graph is None or asked.kind not in ("ngrams", "transitions") or asked.order < 2:
-        return min(size, 3 * int(released.told["counts"]["symbols"]))
-    return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (asked.order - 2) * 1.2))
+    if graph is None or wanted.kind not in ("ngrams", "transitions") or wanted.order < 2:
+        return min(size, 3 * int(released.document["counts"]["symbols"]))
+    return min(size, math.ceil(graph.edge_count * (graph.edge_count / graph.state_count) ** (wanted.order - 2) * 1.2))
 
 
 def _spread(
@@ -278,27 +278,27 @@ ASSUMED = (
 )
 
 
-def chain_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTable, list[str]]:
+def chain_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind an online release, and what it rests on.
 
     Parameters
     ----------
     released
         The private words.
-    asked
+    wanted
         The statistic.
     """
-    used = {row["mechanism"] for row in released.told.get("law") or released.told["classes"]}
+    used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
             "assume",
             expected="nothing but for releases by the mechanism online, whose estimates need an assumption",
-            found=f"chain for one by {', '.join(sorted(used)) or released.told['mechanism']}; leave it out",
+            found=f"chain for one by {', '.join(sorted(used)) or released.document['mechanism']}; leave it out",
         )
     m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.told["classes"]), default=0)
-    first = {"positions": longest, "presence": longest + 1}.get(asked.kind)
-    shape = (*(() if first is None else (first,)), *(m,) * asked.order)
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
+    first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
+    shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
     size = int(np.prod(shape, dtype=np.int64))
     if size > _MOST_CELLS:
         raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
@@ -306,23 +306,23 @@ def chain_table(released: ReleasedWords, asked: Statistic) -> tuple[EstimatedTab
     counts = np.zeros(size)
     for batch in released.batches(gathering.groups):
         gathering.add(batch)
-        counts += np.bincount(_cells(asked, batch, m), minlength=size)
+        counts += np.bincount(_cells(wanted, batch, m), minlength=size)
     chain = gathering.chain()
     shown = counts.reshape(shape)
-    if asked.kind == "transitions":
+    if wanted.kind == "transitions":
         rows = shown.sum(axis=1, keepdims=True)
         shown = shown / np.where(rows > 0, rows, 1.0)
     even = 1.0 / np.diff(chain.graph.first)[chain.source]
     near = chain.normalised(gathering.taken + 0.5)  # no edge is ruled out
-    table = ChainTables(chain, asked, shape).estimated([near, even], gathering.sizes, shown)
+    table = ChainTables(chain, wanted, shape).estimated([near, even], gathering.sizes, shown)
     return table, [ASSUMED]
 
 
-def _cells(asked: Statistic, batch: Batch, m: int) -> NDArray[np.int64]:
-    if asked.kind == "presence":
+def _cells(wanted: Statistic, batch: Batch, m: int) -> NDArray[np.int64]:
+    if wanted.kind == "presence":
         keys = np.unique(batch.word * m + batch.codes)
         return np.asarray(batch.lengths[keys // m] * m + keys % m)
-    return windows(asked, batch).cells(m)
+    return windows(wanted, batch).cells(m)
 
 
 @dataclass(eq=False)
@@ -337,7 +337,7 @@ class _Gathering:
     _laws: dict[tuple[int, int], tuple[list[int], NDArray[np.float64]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._again = Rerelease(self.released.release, self.released.told, where=str(self.released.manifest_file))
+        self._again = Rerelease(self.released.release, self.released.document, where=str(self.released.manifest_file))
         self.groups = min(FEWEST, self.released.units())
         self.sizes = np.zeros(max(self.groups, 1), dtype=np.int64)
         self._graph = self.released.release.mechanism.language.graph
@@ -353,17 +353,17 @@ class _Gathering:
 
     def chain(self) -> HiddenChain:
         """All of it."""
-        found = []
+        results = []
         for length, parts in sorted(self._words.items()):
             words = np.concatenate([each for each, _ in parts])
             groups = np.concatenate([each for _, each in parts])
             different, number = np.unique(words, axis=0, return_inverse=True)
             counts = np.zeros((len(different), len(self.sizes)))
             np.add.at(counts, (number.reshape(-1), groups), 1.0)
-            found.append(ReleasedOfLength(self._emission_rows(length, different, counts.sum(axis=1)), counts))
-        if not found or self._graph is None:
+            results.append(ReleasedOfLength(self._emission_rows(length, different, counts.sum(axis=1)), counts))
+        if not results or self._graph is None:
             raise InputError("estimate: expected at least one sequence with a symbol in the private file, found none")
-        return HiddenChain(self._graph, np.array(self._rows), found)
+        return HiddenChain(self._graph, np.array(self._rows), results)
 
     def _emission_rows(self, length: int, words: Codes, counts: NDArray[np.float64]) -> NDArray[np.int64]:
         mechanism = self._again.mechanism(length)
@@ -372,7 +372,7 @@ class _Gathering:
         try:
             edges = language.walk_edges(words)
         except WordError:
-            raise FileError(str(self.released.place), expected="words that the model has", found="others") from None
+            raise FileError(str(self.released.path), expected="words that the model has", found="others") from None
         np.add.at(self.taken, edges, counts[:, None])
         rows = np.empty(edges.shape, dtype=np.int64)
         for position in range(length):

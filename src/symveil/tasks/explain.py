@@ -173,7 +173,8 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
 
 
 def attacker_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    """For a manifest: what somebody guesses who knows the public model and sees one private word of the middle length.
+    """For a manifest: what an attacker guesses who knows the public model and sees one private word of the middle
+    length.
 
     The public model, the lengths and the mechanism decide it, never the words of the file. None where lengths are
     secret and where it would take long.

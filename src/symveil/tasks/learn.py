@@ -1,6 +1,6 @@
 """Learn a Markov chain from observed sequences: counts of moves as exact probabilities.
 
-The symbols of a public log: what `--alphabet` asks for, where nobody has written it down.
+The symbols of a public log: what `--alphabet` asks for, where it is not written down.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ def learn(
         model_file=graph_file,
         times=None if settings is None else settings.document(),
     )
-    asked: list[Query] = []
+    requested: list[Query] = []
     of_words = budget if settings is None else budget * (1 - settings.share)
     steps = Steps.of(support, link_lengths(roads, symbols) if roads and own_kind == "trips" else None)
 
@@ -325,11 +325,11 @@ def learn(
                 neighbours=release.neighbours, keys=keys,
             )  # fmt: skip
             queries = (*queries, *more)
-        asked[:] = queries
+        requested[:] = queries
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, path, target, answer, lambda: asked, columns=reading, form="model", ledger=ledger,
+        release, path, target, answer, lambda: requested, columns=reading, form="model", ledger=ledger,
         release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
         beside=Beside(times=settings is not None),
         read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule()},

@@ -84,9 +84,8 @@ def load_system(
 ) -> PartiallyObserved:
     """The system in a file, with the secret states of `secret` where they are given; warns about useless ones.
 
-    `unobservable` has events that nobody sees, beside those that the file calls so. `initial` has other initial states
-    than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the
-    question that `notion` asks.
+    `unobservable` has events that no observer sees, beside those that the file calls so. `initial` has other initial
+    states than the file, each `STATE` or `STATE=PROBABILITY`; they are prepared for the question that `notion` asks.
     """
     system = _unseen(_only_system(path, notes), unobservable)
     for state in secret:
@@ -95,10 +94,10 @@ def load_system(
     if secret:
         system = system.with_secret(tuple(dict.fromkeys(secret)))
     if initial:
-        asked = read_initial(initial, system.states)
+        requested = read_initial(initial, system.states)
         if notion == "initial":  # which asks for no probability
-            asked = dict.fromkeys(asked)
-        system = starting_in(system, asked, whole_runs=notion in ("strong", "joint-1", "separate-1"), notes=notes)
+            requested = dict.fromkeys(requested)
+        system = starting_in(system, requested, whole_runs=notion in ("strong", "joint-1", "separate-1"), notes=notes)
     if notes is not None:
         notes.extend(_remarks(system, path))
     return system
@@ -167,8 +166,8 @@ def _part_and_state(text: str, parts: Sequence[PartiallyObserved]) -> tuple[int,
         if 0 <= own < len(parts) and state in parts[own].states:
             return own, state
     expected = "a state of one part, or NUMBER:STATE with the number of a part"
-    found = f"{text!r}, a state of parts {', '.join(str(each + 1) for each in having)}" if having else repr(text)
-    raise ParameterError("secret", expected=expected, found=found)
+    actual = f"{text!r}, a state of parts {', '.join(str(each + 1) for each in having)}" if having else repr(text)
+    raise ParameterError("secret", expected=expected, found=actual)
 
 
 def _all_observable(system: TransitionSystem, path: str | Path, notes: list[str] | None) -> LogicalSystem:
@@ -213,7 +212,7 @@ def judge_parts(
     notion: str = "weak",
     progress: Progress | None = None,
 ) -> OpacityReport:
-    """Verify several parts together; of how probable a violation is nothing is said."""
+    """Verify several parts together; the probability of a violation is not computed."""
     verdict = verify_opacity(parts, k, notion=notion, progress=progress)
     return OpacityReport(verdict=verdict, violation=None, theta=None)
 

@@ -43,7 +43,7 @@ class RunOptions:
     on_unknown
         What happens to sequences that the alphabet or model does not have: "error", or "drop-sequence".
     ledger
-        Where budgets are kept: a file, or postgresql://…; None: nobody is charged.
+        Where budgets are kept: a file, or postgresql://…; None: no person is charged.
     over_budget
         What happens to persons with too little budget: "error", or "drop".
     release_id
@@ -202,7 +202,7 @@ def read_engine(engine: str, master: str | None) -> Engine:
 
 
 def no_pyspark() -> ParameterError:
-    """What is said where Spark is asked for and not installed."""
+    """The error where Spark is requested and not installed."""
     return ParameterError(
         "engine",
         expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",
@@ -286,11 +286,11 @@ def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[
             for each in fields(kind)
             if each.name in types.__annotations__
         }
-        by_place = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
+        positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
         by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
         everything = taken | by_name
         ordered = [everything.pop(name) for name in first] + list(everything.values())
-        function.__signature__ = plain.replace(parameters=[*by_place, *ordered])  # type: ignore[attr-defined]
+        function.__signature__ = plain.replace(parameters=[*positional, *ordered])  # type: ignore[attr-defined]
         return function
 
     return decorate

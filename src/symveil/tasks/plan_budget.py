@@ -35,7 +35,7 @@ from symveil.randomness import new_release_key
 from symveil.release.promise import Release, price, refuse_thin_release
 from symveil.tasks.explain import expected_error_of_file
 from symveil.tasks.parameters import FileParameters
-from symveil.tasks.privatize_file import AskedRelease, file_job
+from symveil.tasks.privatize_file import ReleaseRequest, file_job
 from symveil.tasks.rerelease import noise_of_mechanism
 
 CONFIDENCE = 0.95
@@ -261,26 +261,28 @@ def plan_budget(
     >>> [(each.releases, each.added, round(each.composed, 1)) for each in plan.ahead]
     [(1, '2', 2.0), (12, '24', 24.0), (52, '104', 85.9)]
     """
-    asked = AskedRelease.of("plan_budget", dict(named), alphabet=alphabet, model=model, choice=choice)
-    ledger = asked.run.ledger
+    request = ReleaseRequest.of("plan_budget", dict(named), alphabet=alphabet, model=model, choice=choice)
+    ledger = request.run.ledger
     if ledger is None:
         raise ParameterError("dry_run", expected="a ledger, whose budgets it looks at", found="none")
-    asked_price = price(asked.release)
-    told = accepted(progress, before=3) or silent
-    place = path_of(out, name="out")
-    job = file_job(path_of(path), place, asked.release, asked.columns, asked.run, told, proved=False)
+    requested_price = price(request.release)
+    report_progress = accepted(progress, before=3) or silent
+    out_path = path_of(out, name="out")
+    job = file_job(
+        path_of(path), out_path, request.release, request.columns, request.run, report_progress, proved=False
+    )
     database = Database(str(ledger), create=False)
     try:
-        check_unit(database, asked_price.unit)
+        check_unit(database, requested_price.unit)
         with charging(database) as asking:
             with job.explained():
                 job.survey(job.plan("plan", new_release_key()), asking.ask)
-                refuse_thin_release(asked.release, job.legal_lengths, thin=asked.run.thin)
+                refuse_thin_release(request.release, job.legal_lengths, thin=request.run.thin)
             dues, lacking = asking.preview(
-                charge=asked_price.charge, loss=asked_price.loss, unit=asked_price.unit
+                charge=requested_price.charge, loss=requested_price.loss, unit=requested_price.unit
             )  # fmt: skip
         books = totals(database).books
-        allowed = float(next((book.delta for book in books if book.compares == asked_price.unit.compares), "0"))
+        allowed = float(next((book.delta for book in books if book.compares == requested_price.unit.compares), "0"))
     finally:
         database.close()
     sequences = sum(due.persons * due.sequences for due in dues)
@@ -289,18 +291,18 @@ def plan_budget(
     return BudgetPlan(
         persons=sum(due.persons for due in dues),
         sequences=sequences,
-        charge=shown_units(asked_price.charge),
-        largest_charge=shown_units(most * asked_price.charge),
-        unit=str(asked_price.unit),
+        charge=shown_units(requested_price.charge),
+        largest_charge=shown_units(most * requested_price.charge),
+        unit=str(requested_price.unit),
         dues=tuple(dues),
         lacking=len(lacking),
         lacking_persons=tuple(lacking[:_MOST_NAMED]),
         delta=delta,
         composes=allowed > 0,
-        ahead=tuple(_ahead(asked_price.charge, asked_price.loss, most, delta)),
-        whole=_whole(asked_price.charge, asked_price.unit, most, asking.largest_whole),
+        ahead=tuple(_ahead(requested_price.charge, requested_price.loss, most, delta)),
+        whole=_whole(requested_price.charge, requested_price.unit, most, asking.largest_whole),
         books=books,
-        forecast=forecast(asked.release, job.lengths, sequences),
+        forecast=forecast(request.release, job.lengths, sequences),
     )
 
 

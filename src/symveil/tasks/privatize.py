@@ -28,7 +28,7 @@ from symveil.formats.sequences.frames import (
     without_rows,
     words_of_series,
 )
-from symveil.formats.sequences.records import PLACE, SYMBOLS
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.symbols import check_separable, reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
@@ -216,11 +216,11 @@ def _promise(
 
 def _dropped(frame: Any, file: SequenceFile, reading: ColumnOptions) -> list[str]:
     """That records lose their names: the columns that look like ids, and an index, by name and without a value."""
-    said = dropped_ids(file.dropped_ids())
+    text = dropped_ids(file.dropped_ids())
     index = dropped_index(frame)
     if index is not None and not reading.is_long:
-        said.append(f"ids do not pass: {index} is not part of the result; make it a column with reset_index()")
-    return said
+        text.append(f"ids do not pass: {index} is not part of the result; make it a column with reset_index()")
+    return text
 
 
 def _private_table(
@@ -242,7 +242,7 @@ def _private_table(
         release_id="table",
         release_key=new_release_key(bits),
         sequence=SYMBOLS,
-        place=PLACE,
+        row_column=ROW_NUMBER,
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )

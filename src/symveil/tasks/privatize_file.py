@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from symveil import __version__
 from symveil.errors import FileError, ParameterError
+from symveil.formats.compatibility import stamped_columns
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of
@@ -37,7 +38,7 @@ from symveil.numbers.rationals import spelled
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
-from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, spelled_columns, worked_out
+from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -67,7 +68,7 @@ _EMPTY = (None, "", '""')
 _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d\d/\d\d|\d{1,2}:\d\d(:\d\d|\b))")
 
 
-def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
+def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     """A line for each kept column that holds times, or nearly as many values as there are sequences or events.
 
     Parameters
@@ -98,7 +99,7 @@ def kept_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         left -= len(batch)
         if left <= 0:
             break
-    return [said for column in columns if (said := column.doubt()) is not None]
+    return [doubt for column in columns if (doubt := column.doubt()) is not None]
 
 
 class _Column:
@@ -225,17 +226,17 @@ def privatize_file(
     (2, 'exact')
     """
     progress = accepted(progress, before=3)
-    asked = AskedRelease.of(
+    request = ReleaseRequest.of(
         "privatize_file", dict(named), alphabet=alphabet, model=model, choice=choice, columns=columns, run=run
     )
     made = release_file(
-        asked.release,
+        request.release,
         path_of(path),
         path_of(out, name="out"),
-        columns=asked.columns,
-        run=asked.run,
-        model_file=asked.model_file,
-        notes=list(asked.notes),
+        columns=request.columns,
+        run=request.run,
+        model_file=request.model_file,
+        notes=list(request.notes),
         progress=progress,
     )
     warn(made.warnings)
@@ -243,7 +244,7 @@ def privatize_file(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AskedRelease:
+class ReleaseRequest:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
     release: Release
@@ -263,7 +264,7 @@ class AskedRelease:
         choice: MechanismChoice | None,
         columns: ColumnOptions | None = None,
         run: RunOptions | None = None,
-    ) -> AskedRelease:
+    ) -> ReleaseRequest:
         """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
         check_choice_names(function, FileParameters, loose, choice)
         if "keep" in loose:
@@ -326,10 +327,10 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            asked=parameters(
+            options=parameters(
                 release,
                 on_unknown=run.on_unknown,
-                columns=spelled_columns(columns),
+                columns=stamped_columns(columns),
                 over_budget=run.over_budget,
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
@@ -376,7 +377,7 @@ def release_file(
             *large_loss(choice.epsilon, charged),
             *large_dropped_share(finished.manifest["counts"]),
             *dropped_ids(job.dropped_ids),
-            *kept_warnings(target, finished.manifest),
+            *passed_column_warnings(target, finished.manifest),
         ),
         true_error=None if finished.written is None else finished.written.true_error,
     )

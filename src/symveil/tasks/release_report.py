@@ -26,7 +26,7 @@ from symveil.tasks.doubts import (
 
 
 def factor(epsilon: float) -> str:
-    """e^ε as people say it, rounded against the claim: nobody becomes surer than is said.
+    """e^ε in plain words, rounded against the claim: an attacker becomes no surer than that.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _protected(manifest: Mapping[str, Any], apart: str) -> str:
 
 
 def attacker_in(manifest: Mapping[str, Any]) -> AttackerView | None:
-    """What the manifest says of an attacker; None where it was not worked out, and in older ones.
+    """What the manifest says of an attacker; None where it was not computed, and in older ones.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _for_scale(manifest: Mapping[str, Any], view: AttackerView) -> str:
 
 
 def _attacker_section(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What somebody learns who knows the public model and sees one private sequence."""
+    """What an attacker learns who knows the public model and sees one private sequence."""
     view = attacker_in(manifest)
     if view is None:
         return None
@@ -193,7 +193,7 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def release_page(manifest: Mapping[str, Any]) -> str:
-    """One page without anything from elsewhere, for somebody who decides; public facts only.
+    """One page without anything from elsewhere, for those who decide; public facts only.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
     ]
     own_section = {"attacker", "for scale"}
     promised = [fact for fact in in_numbers(manifest) if fact[0] not in own_section]
-    told = "".join(f"<li><b>{_plain(name)}</b>: {_plain(said)}</li>" for name, said in promised)
+    promises_listed = "".join(f"<li><b>{_plain(name)}</b>: {_plain(sentence)}</li>" for name, sentence in promised)
     unprotected = "".join(f"<li>{_plain(each)}</li>" for each in passes_unprotected(manifest))
     sections = [
         (
@@ -239,7 +239,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
             "<p>Each sequence in the private file was drawn at random near the true one. Whatever somebody knows "
             "already, the file lets them prefer one of two sequences that "
             f"{_plain(_apart(manifest))} by a factor of at most {shift}.</p>"
-            f"<ul>{told}</ul>",
+            f"<ul>{promises_listed}</ul>",
         ),
         (
             "What is not promised",
@@ -248,7 +248,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ),
         *([attacker] if (attacker := _attacker_section(manifest)) else []),
         *([("To think about", f"<ul>{''.join(f'<li>{_plain(each)}</li>' for each in doubts)}</ul>")] if doubts else []),
-        ("The facts", table(("", ""), [(_plain(name), _plain(str(said))) for name, said in facts])),
+        ("The facts", table(("", ""), [(_plain(name), _plain(str(sentence))) for name, sentence in facts])),
         (
             "Do not believe this page",
             "<p>Whoever has the private file and its manifest can work all of it out anew: "
@@ -280,8 +280,8 @@ def protection_in(manifest: Mapping[str, Any]) -> Protection | None:
     manifest
         Of a private file.
     """
-    said = manifest.get("protection")
-    return None if said is None else protection_from_document(said)
+    document = manifest.get("protection")
+    return None if document is None else protection_from_document(document)
 
 
 def _plain(text: str) -> str:

@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table import random_groups
+from symveil.formats.compatibility import choice_from_manifest, model_name
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.records import SYMBOLS
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
-from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
@@ -33,18 +33,13 @@ from symveil.release.promise import Release
 from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
 
-_PARAMETERS_OF_0_2 = (
-    *("mechanism", "calibration", "prior", "utility", "offset", "public_start"),
-    *("metric", "max_length", "cutoff"),
-)
-
 
 def beside(manifest: Path, name: str, option: str) -> Path:
     """What lies beside the manifest under a plain name; a link may lead to another name there, and nowhere else."""
-    place = manifest.parent / name
+    path = manifest.parent / name
     plain = name == Path(name).name and name not in ("", "..")
     try:
-        inside = plain and place.resolve().is_relative_to(manifest.parent.resolve())
+        inside = plain and path.resolve().is_relative_to(manifest.parent.resolve())
     except (OSError, RuntimeError):  # a link that leads to itself
         inside = False
     if not inside:
@@ -53,14 +48,14 @@ def beside(manifest: Path, name: str, option: str) -> Path:
             expected="the plain name of something beside the manifest",
             found=f"{'a link to somewhere else' if plain else 'a path'}; say with `{option}` where it is",
         )
-    return place
+    return path
 
 
 def model_path(manifest: Path, name: str | None, given: str | Path | None) -> Path | None:
-    """Its name beside the manifest: where else it lay once, as manifests of 0.2.0 say, is a stranger's word."""
+    """The path of a model: as given, or the file of its plain name beside the manifest; None where there is none."""
     if given is not None or name is None:
         return None if given is None else Path(given)
-    path = beside(manifest, Path(name).name, "model")
+    path = beside(manifest, model_name(name), "model")
     return path if is_regular(path) else None
 
 
@@ -73,17 +68,9 @@ def model_beside(manifest: Path) -> Path | None:
         return None  # it is refused where it is read
 
 
-def choice_of(told: dict[str, Any]) -> MechanismChoice:
-    """The choice of a mechanism that a manifest tells."""
-    said = {name: told["parameters"][name] for name in _PARAMETERS_OF_0_2}  # every manifest says them
-    # a manifest of version 0.2 has the budget and the adjacency elsewhere only
-    asked = {"epsilon": told["epsilon_exact"], "adjacency": told["b"], **said} | told["parameters"]
-    return MechanismChoice.from_document(asked)
-
-
 def open_released(
-    place: Any,
-    told: dict[str, Any],
+    source: Any,
+    document: dict[str, Any],
     *,
     cluster: str | None = None,
     keep: tuple[str, ...] = (),
@@ -93,9 +80,9 @@ def open_released(
 
     Parameters
     ----------
-    place
+    source
         The private file or folder, or the table.
-    told
+    document
         Its manifest.
     cluster
         A column that says which sequences belong together: those of a person, in the readers' words.
@@ -104,13 +91,13 @@ def open_released(
     time
         The column of times, where they are to be read as well.
     """
-    named = ColumnOptions.from_names(told["output"]["columns"])
+    named = ColumnOptions.from_names(document["output"]["columns"])
     columns = replace(named, person=cluster, person_option="cluster", keep=keep, time=time)
-    if is_frame(place):
-        yield opened_frame(place, replace(columns, delimiter=None))
+    if is_frame(source):
+        yield opened_frame(source, replace(columns, delimiter=None))
         return
-    files = [file for file in released_files(place) if suffix(file) == ".parquet"] if place.is_dir() else [place]
-    guarded = told["output"].get("spreadsheet_safe") is True
+    files = [file for file in released_files(source) if suffix(file) == ".parquet"] if source.is_dir() else [source]
+    guarded = document["output"].get("spreadsheet_safe") is True
     for each in files:
         yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
 
@@ -128,17 +115,17 @@ class ReleasedWords:
         self, source: Any, *, manifest: str | Path | None, model: Model | str | Path | None, cluster: str | None
     ) -> None:
         self._frame, self.cluster = source if is_frame(source) else None, cluster
-        self.place = Path("table") if self._frame is not None else path_of(source)
-        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.place)
-        self.told: dict[str, Any] = self._manifest(named=manifest is not None)
+        self.path = Path("table") if self._frame is not None else path_of(source)
+        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.path)
+        self.document: dict[str, Any] = self._manifest(named=manifest is not None)
         with self.as_file_errors():
             self._check_bytes()
-            if self.told.get("policy") is not None:
+            if self.document.get("policy") is not None:
                 raise InputError(
                     "estimate: expected a release by a mechanism on words, found one with a policy for opacity"
                 )
             self.release = self._release(model)
-            self.count = int(self.told["counts"]["released"])
+            self.count = int(self.document["counts"]["released"])
             if not 0 <= self.count <= _MOST_SEQUENCES:
                 raise FileError(
                     f"{self.manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
@@ -153,14 +140,14 @@ class ReleasedWords:
                     found="none; name it with `manifest`",
                 )  # fmt: skip
             return read_manifest(self.manifest_file).document
-        said = getattr(self._frame, "attrs", {}).get(ATTRS)
-        if said is None:
+        document_given = getattr(self._frame, "attrs", {}).get(ATTRS)
+        if document_given is None:
             raise ParameterError(
                 "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
                 "the promise in its .attrs", found="none",
             )  # fmt: skip
         self.manifest_file = Path(f"table.attrs[{ATTRS!r}]")
-        document = checked_manifest(said, where=str(self.manifest_file))
+        document = checked_manifest(document_given, where=str(self.manifest_file))
         if document.central:
             raise FileError(str(self.manifest_file), expected="the promise of private sequences", found="another one")
         return document.document
@@ -172,42 +159,45 @@ class ReleasedWords:
     def _check_bytes(self) -> None:
         if self._frame is not None:
             return  # a table has no bytes of its own: its symbols and its number of sequences are compared
-        found = digest_of_folder(self.place) if self.place.is_dir() else digest_of(self.place)
-        if found is None:
-            raise FileError(str(self.place), expected="a private file or folder", found="none")
-        if found != self.told["digests"]["output"]:
+        digest = digest_of_folder(self.path) if self.path.is_dir() else digest_of(self.path)
+        if digest is None:
+            raise FileError(str(self.path), expected="a private file or folder", found="none")
+        if digest != self.document["digests"]["output"]:
             raise FileError(
-                str(self.place), expected="the bytes that the manifest tells", found="others; is it another release's?"
+                str(self.path), expected="the bytes that the manifest tells", found="others; is it another release's?"
             )
 
     def _model(self, model: Model | str | Path | None) -> tuple[Model, str]:
         """The model of the release, and what messages call it."""
         if model is not None and not isinstance(model, str | Path):
             return model, "model"
-        by_itself = self._frame is not None and self.told["digests"]["output"] is None
-        place = model_path(self.manifest_file, None if by_itself else self.told["model"]["file"], model)
-        if place is None:
+        by_itself = self._frame is not None and self.document["digests"]["output"] is None
+        path = model_path(self.manifest_file, None if by_itself else self.document["model"]["file"], model)
+        if path is None:
             where = "a table does not hold" if by_itself else "is not beside the manifest"
             raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
-        return load_word_model(place), str(place)
+        return load_word_model(path), str(path)
 
     def _release(self, model: Model | str | Path | None) -> Release:
         loaded = None
-        if self.told["model"] is not None:
-            loaded, place = self._model(model)
-            if model_digest(loaded) != self.told["digests"]["model"]:
-                raise FileError(place, expected="the model that the manifest tells", found="another one")
+        if self.document["model"] is not None:
+            loaded, model_name_shown = self._model(model)
+            if model_digest(loaded) != self.document["digests"]["model"]:
+                raise FileError(model_name_shown, expected="the model that the manifest tells", found="another one")
         release = Release.of(
-            choice_of(self.told), alphabet=self.told["alphabet"], model=loaded, laws=self.told.get("law", ())
+            choice_from_manifest(self.document),
+            alphabet=self.document["alphabet"],
+            model=loaded,
+            laws=self.document.get("law", ()),
         )
-        if alphabet_digest(release.alphabet) != self.told["digests"]["alphabet"]:
+        if alphabet_digest(release.alphabet) != self.document["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release
 
     @property
     def seed(self) -> int:
         """A public number that is this file's own: the same file is always split in the same way."""
-        digest = self.told["digests"]["output"] if self._frame is None else frame_digest(self._frame).hex()
+        digest = self.document["digests"]["output"] if self._frame is None else frame_digest(self._frame).hex()
         return int(str(digest)[-15:], 16)
 
     def units(self) -> int:
@@ -222,25 +212,25 @@ class ReleasedWords:
     @computed_once
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for file in self._files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 for name in pc.unique(file.clusters(batch)).to_pylist():
-                    found.setdefault(name, len(found))
-        return found
+                    numbers.setdefault(name, len(numbers))
+        return numbers
 
     def _files(self) -> Iterator[SequenceFile]:
-        return open_released(self.place if self._frame is None else self._frame, self.told, cluster=self.cluster)
+        return open_released(self.path if self._frame is None else self._frame, self.document, cluster=self.cluster)
 
     def batches(self, groups: int) -> Iterator[Batch]:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
         for file in self._files():
-            for batch in heard_records(file, "estimating"):
+            for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
-                    raise FileError(str(self.place), expected="symbols of the alphabet only", found="others")
+                    raise FileError(str(self.path), expected="symbols of the alphabet only", found="others")
                 if seen + len(lengths) > self.count:
                     break
                 if self.cluster is None:
@@ -264,14 +254,14 @@ class ReleasedWords:
 
     def assumptions(self) -> list[str]:
         """What is always said."""
-        counts = self.told["counts"]
-        said = [_COSTS_NOTHING, _NOT_OF_ONE]
+        counts = self.document["counts"]
+        notes = [_COSTS_NOTHING, _NOT_OF_ONE]
         if self._frame is not None:
-            said.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
+            notes.append("the table is taken to be the release that its manifest describes: it has no bytes to compare")
         dropped = counts["dropped_unknown"] + counts["dropped_over_budget"]
         if dropped:
-            said.append(f"{dropped} sequences were dropped before the release and are not in it")
-        return said
+            notes.append(f"{dropped} sequences were dropped before the release and are not in it")
+        return notes
 
 
 class _AsFileErrors:

@@ -1,4 +1,4 @@
-"""Releasing private words again, with the rates that a manifest tells: nothing is proved again, and nobody pays.
+"""Releasing private words again, with the rates in a manifest: nothing is proved again, at no further privacy cost.
 
 The noise that a manifest tells: what the release did to words over an alphabet, by length.
 
@@ -39,19 +39,19 @@ from symveil.randomness import BitSource
 from symveil.release.promise import Release
 
 
-def noise_of(release: Release, told: dict[str, Any], *, where: str) -> SubstitutionNoise:
+def noise_of(release: Release, document: dict[str, Any], *, where: str) -> SubstitutionNoise:
     """The noise in words over an alphabet that a manifest tells.
 
     Parameters
     ----------
     release
         What the manifest's parameters mean.
-    told
+    document
         The manifest.
     where
         Its file, for messages.
     """
-    rows = told.get("law")
+    rows = document.get("law")
     if rows is None:  # version 1: the rate of each class is there, everything else follows from the parameters
         return noise_of_mechanism(release.mechanism)
     symbols = len(release.alphabet)
@@ -146,7 +146,7 @@ class Rerelease:
     ----------
     release
         What the manifest's parameters mean.
-    told
+    document
         The manifest.
     where
         Its file, for messages.
@@ -154,8 +154,10 @@ class Rerelease:
         A factor for all rates: what another epsilon would do, about.
     """
 
-    def __init__(self, release: Release, told: dict[str, Any], *, where: str, faster: Fraction = Fraction(1)) -> None:
-        self._release, self._told, self._where, self._faster = release, told, where, faster
+    def __init__(
+        self, release: Release, document: dict[str, Any], *, where: str, faster: Fraction = Fraction(1)
+    ) -> None:
+        self._release, self._document, self._where, self._faster = release, document, where, faster
         self._made = Memo(self._make)
 
     @property
@@ -188,21 +190,21 @@ class Rerelease:
     # --- what the manifest tells ---------------------------------------------------------------
 
     def _rows(self) -> list[dict[str, Any]]:
-        rows = self._told.get("law")
+        rows = self._document.get("law")
         if rows is None:  # version 1 has the rates of the exponential mechanism, and needs no other
             rows = [
-                {**row, "rate": row["eta"], **{key: self._told["parameters"][key] for key in ("utility", "prior")}}
-                for row in self._told["classes"]
+                {**row, "rate": row["eta"], **{key: self._document["parameters"][key] for key in ("utility", "prior")}}
+                for row in self._document["classes"]
             ]
-        found: list[dict[str, Any]] = rows
-        for row in found:
+        results: list[dict[str, Any]] = rows
+        for row in results:
             undone = row["mechanism"] != PermuteAndFlip.name and (row["mechanism"] != Optimal.name or _is_flat(row))
             if self._release.model is not None and not undone:
                 raise InputError(
                     "estimate: expected a mechanism that can be undone on a model (exponential, staircase, online, "
                     f"flat), found {row['mechanism']}, whose iterates need not come closer to the truth"
                 )
-        return found
+        return results
 
     def mechanism(self, length: int) -> Mechanism:
         """The mechanism that released words of this length."""

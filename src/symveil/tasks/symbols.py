@@ -27,7 +27,7 @@ from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
 from symveil.formats.sequences.event_order import EventOrder
-from symveil.formats.sequences.records import PLACE, as_text
+from symveil.formats.sequences.records import ROW_NUMBER, as_text
 from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
@@ -103,7 +103,7 @@ def matched_rows(links: MatchedLinks, batches: Iterable[Positions], counts: Trip
     batches
         All positions.
     counts
-        Is told what became of the trips.
+        Called with what became of the trips.
     """
     gathered = list(batches)
     if not gathered:
@@ -324,31 +324,31 @@ def symbols_file(
         _column(file, source.names, given, usual, option)
         for given, usual, option in ((longitude, _LONGITUDES, "longitude"), (latitude, _LATITUDES, "latitude"))
     )
-    kept = [
+    kept_columns = [
         _column(file, source.names, name, (), option) for name, option in ((case, "case"), (order, "order")) if name
     ]
-    if "symbol" in kept:
+    if "symbol" in kept_columns:
         raise ParameterError("case", expected="a column that is not called symbol", found="symbol")
     alphabet = (*positions.alphabet, *([OUTSIDE] if outside == "outside" else []))
     if len(set(alphabet)) < len(alphabet):
         raise ParameterError("outside", expected=f"no symbol that is called {OUTSIDE!r}", found="one")
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t" if suffix(target) == ".tsv" else ",", lineterminator="\n")
-    writer.writerow([*kept, "symbol"])
+    writer.writerow([*kept_columns, "symbol"])
     rows = without = 0
     last: dict[str, int] = {}
     counts = TripCounts() if isinstance(positions, MatchedLinks) else None
     ordered = EventOrder(file, source.unit, date_format=date_format) if order is not None and counts else None
-    batches = _Counted(_positions(source, kept, lon, lat, ordered))
+    batches = _Counted(_positions(source, kept_columns, lon, lat, ordered))
     if isinstance(positions, MatchedLinks) and counts is not None:
         numbered = matched_rows(positions, batches, counts)
     else:
         numbered = ((each.rows, each.cells, positions.numbers(each.longitudes, each.latitudes)) for each in batches)
-    for places, names, numbers in numbered:
+    for row_numbers, names, numbers in numbered:
         missing = numbers == NO_LINK
         without += int(missing.sum())
         if outside == "error" and missing.any():
-            where = f"{file}: {source.unit} {int(places[int(np.argmax(missing))])}"
+            where = f"{file}: {source.unit} {int(row_numbers[int(np.argmax(missing))])}"
             raise FileError(where, expected="a position with a symbol", found="none there; see `outside`")
         shown = np.where(missing, len(alphabet) - 1, numbers) if outside == "outside" else numbers
         for cells, number in zip(names, shown.tolist(), strict=True):
@@ -376,25 +376,25 @@ def symbols_file(
 
 def _drops(dropped: int, positions: int, trips: TripCounts | None) -> list[str]:
     """The warnings that more than a hundredth of the positions have no symbol, or of the trips no legal path."""
-    said = []
+    notes = []
     if dropped > DROPPED * positions:
-        said.append(
+        notes.append(
             f"{dropped:,} of {positions:,} positions ({100 * dropped / positions:.1f} %) are left out: they have no "
             "symbol"
         )
     if trips is None:
-        return said
+        return notes
     if trips.left_out > DROPPED * positions:
-        said.append(
+        notes.append(
             f"{trips.left_out:,} of {positions:,} positions ({100 * trips.left_out / positions:.1f} %) are left out, "
             "because no legal path leads there: are the links and the tolerance those of this map?"
         )
     if trips.with_gaps > DROPPED * trips.cases:
-        said.append(
+        notes.append(
             f"{trips.with_gaps:,} of {trips.cases:,} trips ({100 * trips.with_gaps / trips.cases:.1f} %) have a step "
             "that no legal path of links explains: a model of the links does not have them"
         )
-    return said
+    return notes
 
 
 class _Counted:
@@ -423,32 +423,34 @@ def _source(file: Path, delimiter: str | None) -> RowSource:
 
 
 def _column(file: Path, names: list[str], given: str | None, usual: tuple[str, ...], option: str) -> str:
-    found = [name for name in names if name == given or (given is None and name.strip().lower() in usual)]
-    if len(found) != 1:
+    results = [name for name in names if name == given or (given is None and name.strip().lower() in usual)]
+    if len(results) != 1:
         wanted = repr(given) if given is not None else " or ".join(usual)
         raise FileError(
             str(file),
             expected=f"one column {wanted} (`{option}`)",
-            found=f"{len(found) or 'none'} in {len(names)} columns",
+            found=f"{len(results) or 'none'} in {len(names)} columns",
         )
-    return found[0]
+    return results[0]
 
 
-def _positions(source: RowSource, kept: list[str], lon: str, lat: str, order: EventOrder | None) -> Iterator[Positions]:
-    with closing(source.batches([*kept, lon, lat], lon)) as batches:
+def _positions(
+    source: RowSource, passed_columns: list[str], lon: str, lat: str, order: EventOrder | None
+) -> Iterator[Positions]:
+    with closing(source.batches([*passed_columns, lon, lat], lon)) as batches:
         for batch in batches:
-            places = batch.column(PLACE).to_numpy()
-            x, y = (_degrees(batch.column(name), places, source, most) for name, most in ((lon, 360.0), (lat, 90.0)))
-            names = list(zip(*(as_text(batch.column(name)).to_pylist() for name in kept), strict=True))
+            rows = batch.column(ROW_NUMBER).to_numpy()
+            x, y = (_degrees(batch.column(name), rows, source, most) for name, most in ((lon, 360.0), (lat, 90.0)))
+            names = list(zip(*(as_text(batch.column(name)).to_pylist() for name in passed_columns), strict=True))
             for row, cells in enumerate(names):
                 if not all(cells):
-                    where = f"{source.file}: {source.unit} {int(places[row])}"
+                    where = f"{source.file}: {source.unit} {int(rows[row])}"
                     raise FileError(where, expected="a case, and an order where one is named", found="an empty cell")
-            keys = None if order is None else order.keys(batch.column(kept[1]), batch.column(PLACE))
-            yield Positions(places, names, x, y, keys)
+            keys = None if order is None else order.keys(batch.column(passed_columns[1]), batch.column(ROW_NUMBER))
+            yield Positions(rows, names, x, y, keys)
 
 
-def _degrees(column: Any, places: NDArray[np.int64], source: RowSource, most: float) -> NDArray[np.float64]:
+def _degrees(column: Any, rows: NDArray[np.int64], source: RowSource, most: float) -> NDArray[np.float64]:
     """A column as degrees; refused at the first row that has none, without showing it."""
     try:
         values = np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -456,7 +458,7 @@ def _degrees(column: Any, places: NDArray[np.int64], source: RowSource, most: fl
         values = np.array([_degree(cell) for cell in column.to_pylist()], dtype=np.float64)
     wrong = ~(np.abs(values) <= most)
     if wrong.any():
-        where = f"{source.file}: {source.unit} {int(places[int(np.argmax(wrong))])}"
+        where = f"{source.file}: {source.unit} {int(rows[int(np.argmax(wrong))])}"
         raise FileError(where, expected=f"degrees from -{most:g} to {most:g}", found="something else")
     return values
 

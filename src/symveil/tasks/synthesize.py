@@ -60,22 +60,22 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
     separator
         What stands between symbols in a CSV file.
     """
-    told = model_promise(model)
-    if told is None:
+    promise = model_promise(model)
+    if promise is None:
         return {}
     kind = target.suffix.lower()[1:]
     document = {
-        **told,
+        **promise,
         "version": __version__,
         "release": "synthesize",
-        "parameters": {**told["parameters"], "count": count},
-        "drawn_from": {"file": model.name, "digest": told["digests"]["output"]},
-        "digests": {**told["digests"], "output": hashlib.sha256(content).hexdigest()},
+        "parameters": {**promise["parameters"], "count": count},
+        "drawn_from": {"file": model.name, "digest": promise["digests"]["output"]},
+        "digests": {**promise["digests"], "output": hashlib.sha256(content).hexdigest()},
         "output": {
             "file": target.name,
             "format": kind,
-            "form": "long" if kind == "xes" or "times" in told else "wide",
-            "columns": synthetic_columns(kind, separator, times="times" in told),
+            "form": "long" if kind == "xes" or "times" in promise else "wide",
+            "columns": synthetic_columns(kind, separator, times="times" in promise),
         },
         "charged": None,
     }
@@ -101,12 +101,12 @@ def model_promise(model: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        found = read_any_manifest(path)
+        result = read_any_manifest(path)
     except SymveilError:  # something else of that name
         return None
-    if not found.central or found.document["digests"].get("output") != digest_of(model):
+    if not result.central or result.document["digests"].get("output") != digest_of(model):
         return None
-    return found.document
+    return result.document
 
 
 def what_it_is(document: dict[str, Any]) -> str:
@@ -284,8 +284,8 @@ def synthesize(
     words = [word.tolist() for word in np.split(names, np.cumsum(lengths)[:-1])]
     if target is not None and kind is not None:
         content = _WRITERS[kind](words, separator, times)
-        told = synthetic_manifest(source, target, content, count=count, separator=separator)
-        write_files({target: content, **told})
+        document = synthetic_manifest(source, target, content, count=count, separator=separator)
+        write_files({target: content, **document})
     return Synthesized(
         out=target, released=count, words=words, promise=model_promise(source), quality=law.quality, times=times
     )
@@ -386,8 +386,8 @@ def _xes(words: list[list[str]], separator: str, times: SyntheticTimes | None) -
     columns = LongColumns(
         person=None, keep=(), case=PROCESS_MINING["case"], symbol=PROCESS_MINING["symbol"], order=None
     )
-    said = ArtificialTimes.read(longest=max(map(len, words))) if times is None else times
-    writer = XesWriter(out, columns, {}, "string", said)
+    own_times = ArtificialTimes.read(longest=max(map(len, words))) if times is None else times
+    writer = XesWriter(out, columns, {}, "string", own_times)
     names = pa.array([str(number) for number in range(1, len(words) + 1)])
     arrays = {ID: names, SYMBOLS: pa.array(words, pa.list_(pa.string()))}
     if times is not None:

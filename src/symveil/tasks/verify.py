@@ -221,6 +221,6 @@ def _end(chain: LabelledChain, which: str) -> str:
     """The one state that is never left."""
     absorbing = [source for source, target, chance in chain.transitions if source == target and chance == 1]
     if len(absorbing) != 1:
-        found = ", ".join(map(shown, absorbing[:3])) or "none"
-        raise ModelError(which, expected="exactly one state that is never left, where its runs end", found=found)
+        actual = ", ".join(map(shown, absorbing[:3])) or "none"
+        raise ModelError(which, expected="exactly one state that is never left, where its runs end", found=actual)
     return absorbing[0]

@@ -169,7 +169,7 @@ class _Enumerated:
 
 def require_law(law: object) -> None:
     """Refuse what is no mechanism and has no law."""
-    if isinstance(law, type) or not all(hasattr(law, name) for name in _ASKED_OF_A_LAW):
+    if isinstance(law, type) or not all(hasattr(law, name) for name in _METHODS_OF_A_LAW):
         raise ParameterError(
             "law",
             expected="a mechanism such as sv.Exponential(...), or an object with the methods of its law",
@@ -177,7 +177,7 @@ def require_law(law: object) -> None:
         )
 
 
-_ASKED_OF_A_LAW = ("inputs", "outputs", "distance", "log_probabilities")
+_METHODS_OF_A_LAW = ("inputs", "outputs", "distance", "log_probabilities")
 
 
 def audit(
@@ -294,12 +294,12 @@ def _enumerated(law: Law, length: int | None, output_length: int | None) -> _Enu
     return _Enumerated(inputs, outputs, whole=whole)
 
 
-def _longest_output(law: Law, length: int, asked: int | None) -> int:
+def _longest_output(law: Law, length: int, requested: int | None) -> int:
     """All outputs where they end; else as asked, else as long as few enough of them exist."""
     if law.largest_output is not None:
         return law.largest_output
-    if asked is not None:
-        return read_length(asked, name="output_length")
+    if requested is not None:
+        return read_length(requested, name="output_length")
     symbols, longest = len(law.alphabet), length + 1
     total = sum(symbols**each for each in range(longest + 1))
     while longest < length + 4 and total + symbols ** (longest + 1) <= _MOST_OUTPUTS // 4:

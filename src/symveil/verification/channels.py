@@ -64,7 +64,7 @@ class ChannelOdds:
         above: Fraction,
         *,
         epsilon: Fraction | None,
-        asked: Fraction | None,
+        requested: Fraction | None,
         infinite: bool = False,
         progress: Progress | None = None,
     ) -> PrivacyVerdict:
@@ -96,7 +96,12 @@ class ChannelOdds:
                 )
             )
         return PrivacyVerdict(
-            alpha_below=below, alpha_above=above, epsilon=epsilon, pairs=tuple(verdicts), asked=asked, infinite=infinite
+            alpha_below=below,
+            alpha_above=above,
+            epsilon=epsilon,
+            pairs=tuple(verdicts),
+            asked=requested,
+            infinite=infinite,
         )
 
 
@@ -108,7 +113,7 @@ def verify_channel(
     channel: Channel,
     *,
     bounds: tuple[Fraction, Fraction, Fraction | None] | None,
-    asked: Fraction | None,
+    requested: Fraction | None,
     pairs: Iterable[Pair] | None,
     progress: Progress | None = None,
 ) -> PrivacyVerdict:
@@ -119,7 +124,7 @@ def verify_channel(
     odds = ChannelOdds.of(channel, pairs)
     if bounds is not None:
         below, above, epsilon = bounds
-        return odds.verdict(below, above, epsilon=epsilon, asked=asked, progress=progress)
-    alpha = odds.smallest_alpha(asked or Fraction(0))
+        return odds.verdict(below, above, epsilon=epsilon, requested=requested, progress=progress)
+    alpha = odds.smallest_alpha(requested or Fraction(0))
     at = odds.last_corner() if alpha is None else alpha
-    return odds.verdict(at, at, epsilon=None, asked=asked, infinite=alpha is None, progress=progress)
+    return odds.verdict(at, at, epsilon=None, requested=requested, infinite=alpha is None, progress=progress)

@@ -24,7 +24,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """Labels that somebody may see first, and how likely that is from each of the two states."""
+    """Labels that an observer may see first, and how likely that is from each of the two states."""
 
     labels: tuple[str, ...]
     probability: Fraction
@@ -179,8 +179,8 @@ class PrivacyVerdict:
         return f"alpha = {_short(self.alpha)}" if self.alpha else f"epsilon = {spelled(self.epsilon or Fraction(0))}"
 
     def __str__(self) -> str:
-        asked = "" if self.asked is None else f"; at most {spelled(self.asked)}: {said(self.holds)}"
-        return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{asked}"
+        bound_text = "" if self.asked is None else f"; at most {spelled(self.asked)}: {answer_in_words(self.holds)}"
+        return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{bound_text}"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -194,7 +194,7 @@ class PrivacyVerdict:
         )
 
 
-def said(holds: bool | None) -> str:
+def answer_in_words(holds: bool | None) -> str:
     """The answer in words."""
     return {True: "yes", False: "NO", None: "undecided"}[holds]
 

@@ -86,7 +86,7 @@ def verify_privacy(
     related
         For a table: which inputs are related, as `Channel.of` takes it; all of them by default.
     silent
-        Labels that nobody sees, nor how long they last. Then δ and the distances are those of the chain of what is
+        Labels that no observer sees, nor how long they last. Then δ and the distances are those of the chain of what is
         seen (`without_silent`).
     delta
         The question: whether δ is at most this.
@@ -117,12 +117,12 @@ def verify_privacy(
     >>> verify_privacy(table).alpha, verify_privacy(table, alpha=2).delta.upper
     (Fraction(3, 1), Fraction(1, 4))
     """
-    asked = None if delta is None else read_share(delta, name="delta")
+    requested = None if delta is None else read_share(delta, name="delta")
     channel = as_channel(chain, related)
     if channel is not None:
         _refuse_silent(silent)
         bounds = None if alpha is None and epsilon is None else read_alpha(alpha, epsilon)
-        return verify_channel(channel, bounds=bounds, asked=asked, pairs=pairs, progress=progress)
+        return verify_channel(channel, bounds=bounds, requested=requested, pairs=pairs, progress=progress)
     below, above, read = read_alpha(alpha, epsilon)
     goal = DEFAULT_WIDTH if width is None else read_share(width, name="width")
     _require_count(nodes, name="nodes")
@@ -157,7 +157,7 @@ def verify_privacy(
             rules = Bracketing(lumping, bound, alpha=below, alpha_above=above)
     if symmetric:
         both = symmetric_distances(table, below, progress=part(progress, 40, 60, of=100))
-    question = asked if width is None else None
+    question = requested if width is None else None
     verdicts = []
     for done, ((source, target), (s, t), words) in enumerate(zip(wanted, numbers, closed, strict=True)):
         own = part(progress, 60 + 40 * done // len(wanted), 60 + 40 * (done + 1) // len(wanted), of=100)
@@ -187,7 +187,7 @@ def verify_privacy(
             )
         )
     return PrivacyVerdict(
-        alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=asked, lumped=on_lumped
+        alpha_below=below, alpha_above=above, epsilon=read, pairs=tuple(verdicts), asked=requested, lumped=on_lumped
     )
 
 
@@ -207,8 +207,8 @@ def _refuse_silent(silent: Iterable[str]) -> None:
         raise ParameterError("silent", expected="a chain with it, whose labels are not all seen", found="a channel")
 
 
-def _is_wanted(asked: bool | None, table: ChainTable, *, at_most: int) -> bool:
-    return len(table.same_label_pairs) <= at_most if asked is None else asked
+def _is_wanted(requested: bool | None, table: ChainTable, *, at_most: int) -> bool:
+    return len(table.same_label_pairs) <= at_most if requested is None else requested
 
 
 def as_channel(model: object, related: Related | None) -> Channel | None:
@@ -405,17 +405,17 @@ def smallest_epsilon(
     if channel is not None:
         return SmallestEpsilon.of_alpha(ChannelOdds.of(channel, pairs).smallest_alpha(wanted), delta=wanted)
     assert isinstance(chain, LabelledChain | ReleaseChain)  # noqa: S101 - the rest are channels
-    asked = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
-    if isinstance(chain, LabelledChain) and options.get("horizon") is None and asked:
-        seen = seen_chain(chain, options.get("silent", ()), asked)
+    requested = list((chain.chain if isinstance(chain, ReleaseChain) else chain).pairs(pairs))
+    if isinstance(chain, LabelledChain) and options.get("horizon") is None and requested:
+        seen = seen_chain(chain, options.get("silent", ()), requested)
         lumping = Lumping.of(ChainTable.of(seen.chain))
-        place = {state: seen.chain.number[start] for state, start in seen.start.items()}
+        number_of = {state: seen.chain.number[start] for state, start in seen.start.items()}
         limit = options.get("nodes", DEFAULT_NODES)
-        words = [read_to_the_end(lumping, place[s], place[t], nodes=limit) for s, t in asked]
+        words = [read_to_the_end(lumping, number_of[s], number_of[t], nodes=limit) for s, t in requested]
         if (odds := [each.odds for each in words if each is not None]) and None not in words:
             alpha = smallest_alpha(odds, rational(wanted))
             return SmallestEpsilon.of_alpha(None if alpha is None else fraction(alpha), delta=wanted)
-    answer = partial(_answer, chain, wanted, asked, options)
+    answer = partial(_answer, chain, wanted, requested, options)
     if answer(Fraction(0)):
         return SmallestEpsilon(delta=wanted, lower=None, upper=Fraction(0))
     refuted, proved = _first_proved(answer)
@@ -451,8 +451,8 @@ def _answer(
     """
     point: dict[str, Any] = {"alpha": 1} if epsilon == 0 else {"epsilon": epsilon}
     for width in (Fraction(1, 10**4), Fraction(1, 10**8), None):
-        asked: dict[str, Any] = {"width": width, **options, **point}
-        verdict = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, ld=False, **asked)
+        options_given: dict[str, Any] = {"width": width, **options, **point}
+        verdict = verify_privacy(chain, delta=delta, pairs=pairs, symmetric=False, ld=False, **options_given)
         if verdict.holds is not None:
             return verdict.holds
         if width is not None and verdict.delta.upper - verdict.delta.lower > width:

@@ -20,23 +20,23 @@ COMPILED_FROM = "99185524212ccb19"
 def ball_row(ball_first, phases, low, high, tail, valid, begin_slot, end_slot, t, least, width):
     """(found, tail): the hull of the boxes of t over some slots; least = lower ends, width = upper ends above them."""
     base, count = ball_first[t] * phases, (ball_first[t + 1] - ball_first[t]) * phases
-    found, outside = False, 0.0
+    is_inside, outside = False, 0.0
     for slot in range(begin_slot, end_slot):
         if not valid[slot, t]:
             continue
         for k in range(count):
-            if not found:
+            if not is_inside:
                 least[k], width[k] = low[slot, base + k], high[slot, base + k]
             else:
                 least[k], width[k] = min(least[k], low[slot, base + k]), max(width[k], high[slot, base + k])
         outside = max(outside, tail[slot, t])
-        found = True
+        is_inside = True
     for k in range(count):
-        if found and width[k] > least[k]:
+        if is_inside and width[k] > least[k]:
             width[k] = (width[k] - least[k]) * (1.0 + 2.0**-50)
         else:
             width[k] = 0.0
-    return found, outside
+    return is_inside, outside
 
 
 @compiled
@@ -63,14 +63,14 @@ def path_extremes(
     size, phases = len(back) - 1, kappa.shape[1]
     width, steps = widest * phases, paths.shape[1]
     gamma = (steps + 2) * step_rounding + (width + 64) * 2.0**-53
-    place, target = np.full(size, -1), np.full(size, -1)
+    index, target = np.full(size, -1), np.full(size, -1)
     now, wide, after = np.empty(width), np.empty(width), np.empty(width)
     least, most = np.zeros(suffix_first[-1], dtype=np.float32), np.zeros(suffix_first[-1], dtype=np.float32)
     beyond = np.zeros(len(suffix_member))
     for number in range(len(suffix_member)):
         path = paths[suffix_member[number]]
         end = path[steps - 1]
-        found, outside = ball_row(
+        is_inside, outside = ball_row(
             ball_first,
             phases,
             right_low,
@@ -83,7 +83,7 @@ def path_extremes(
             now,
             wide,
         )
-        if not found:
+        if not is_inside:
             continue
         if far[0] == 0.0:
             outside = 0.0
@@ -93,12 +93,12 @@ def path_extremes(
             metric, s, t = metric_at[begin + k], path[k - 1], path[k]
             move_backward(
                 back, earlier, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, spread,
-                metric, s, t, now, 0.0, after, place, target,
+                metric, s, t, now, 0.0, after, index, target,
             )  # fmt: skip
             now, after = after, now
             outside = move_backward(
                 back, earlier, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, spread,
-                metric, s, t, wide, outside, after, place, target,
+                metric, s, t, wide, outside, after, index, target,
             )  # fmt: skip
             wide, after = after, wide
         top = outside
@@ -112,7 +112,7 @@ def path_extremes(
     weights = np.zeros((len(paths), 2))
     for g in range(len(prefix_first) - 1):
         i = order[prefix_first[g]]
-        found, lost = ball_row(
+        is_inside, lost = ball_row(
             ball_first,
             phases,
             left_low,
@@ -125,7 +125,7 @@ def path_extremes(
             now,
             wide,
         )
-        if not found:
+        if not is_inside:
             continue
         for k in range((ball_first[row[i] + 1] - ball_first[row[i]]) * phases):
             wide[k] += now[k]
@@ -133,12 +133,12 @@ def path_extremes(
             metric, s, t = metric_at[begin + k], row[i] if k == 0 else paths[i, k - 1], paths[i, k]
             move_forward(
                 back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-                leaving, metric, s, t, now, after, place, target,
+                leaving, metric, s, t, now, after, index, target,
             )  # fmt: skip
             now, after = after, now
             more = move_forward(
                 back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-                leaving, metric, s, t, wide, after, place, target,
+                leaving, metric, s, t, wide, after, index, target,
             )  # fmt: skip
             lost = lost * spread + more
             wide, after = after, wide
@@ -184,7 +184,7 @@ def open_pairs(
 
     `at_end`: paths end words, possibly in different states.
     """
-    found, count = np.empty((64, 4)), 0
+    pairs, count = np.empty((64, 4)), 0
     worst = np.array([-1.0, -1.0, 0.0, 0.0])
     none = np.zeros((1, 1), dtype=np.int64)
     for group in range(len(group_first) - 1):
@@ -220,11 +220,11 @@ def open_pairs(
                 floor, largest = limits(rate, period, cost, target)
                 if floor >= largest or bound <= floor * (1.0 - 2.0**-50):
                     continue
-                if count == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count, 0], found[count, 1], found[count, 2], found[count, 3] = i, j, min(bound, largest), cost
+                if count == len(pairs):
+                    pairs = np.concatenate((pairs, np.empty_like(pairs)))
+                pairs[count, 0], pairs[count, 1], pairs[count, 2], pairs[count, 3] = i, j, min(bound, largest), cost
                 count += 1
-    return found[:count].copy(), worst
+    return pairs[:count].copy(), worst
 
 
 @compiled
@@ -232,7 +232,7 @@ def ball_node(
     back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, leaving,
     spread, metric_at, left_low, left_high, left_tail, left_valid, right_low, right_high, right_tail, right_valid,
     left_slots, right_slots, final, at_end, begin, block_begin, own, other_word, floor, largest,
-    step_rounding, room, place, target,
+    step_rounding, room, index, target,
 ):  # fmt: skip
     """(R, left and right first-order terms) of one node; R = 0 where it has no words.
 
@@ -242,17 +242,17 @@ def ball_node(
     phases, count = kappa.shape[1], len(own)
     left_least, left_wide, right_least, right_wide = room[0], room[1], room[2], room[3]
     start, end, end_v = own[0], own[count - 1], other_word[count - 1]
-    found, lost = ball_row(
+    result, lost = ball_row(
         ball_first, phases, left_low, left_high, left_tail, left_valid, left_slots[0], left_slots[1], start, left_least,
         left_wide,
     )  # fmt: skip
-    if not found:
+    if not result:
         return 0.0, 0.0, 0.0
-    found, outside = ball_row(
+    result, outside = ball_row(
         ball_first, phases, right_low, right_high, right_tail, right_valid, right_slots[0], right_slots[1], end,
         right_least, right_wide,
     )  # fmt: skip
-    if not found:
+    if not result:
         return 0.0, 0.0, 0.0
     width = (ball_first[start + 1] - ball_first[start]) * phases
     width_end = (ball_first[end + 1] - ball_first[end]) * phases
@@ -274,28 +274,28 @@ def ball_node(
         metric = metric_at[begin + k - 1]
         move_forward(
             back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-            leaving, metric, own[k - 1], own[k], along_w, spare, place, target,
+            leaving, metric, own[k - 1], own[k], along_w, spare, index, target,
         )  # fmt: skip
         along_w, spare = spare, along_w
         more = move_forward(
             back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-            leaving, metric, other_word[k - 1], other_word[k], along_v, spare, place, target,
+            leaving, metric, other_word[k - 1], other_word[k], along_v, spare, index, target,
         )  # fmt: skip
         along_v, spare = spare, along_v
         if k < block_begin:
             move_forward(
                 back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-                leaving, metric, own[k - 1], own[k], wide_min, spare, place, target,
+                leaving, metric, own[k - 1], own[k], wide_min, spare, index, target,
             )  # fmt: skip
         else:
             move_smaller(
                 back, earlier, behind, ball_first, ball_state, ball_level, kappa, following, metric,
-                other_word[k - 1], other_word[k], own[k], wide_min, spare, place, target,
+                other_word[k - 1], other_word[k], own[k], wide_min, spare, index, target,
             )  # fmt: skip
         wide_min, spare = spare, wide_min
         more += move_forward(
             back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
-            leaving, metric, other_word[k - 1], other_word[k], wide_v, spare, place, target,
+            leaving, metric, other_word[k - 1], other_word[k], wide_v, spare, index, target,
         )  # fmt: skip
         wide_v, spare = spare, wide_v
         lost = lost * spread + more
@@ -306,12 +306,12 @@ def ball_node(
         metric = metric_at[begin + k - 1]
         move_backward(
             back, earlier, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, spread,
-            metric, own[k - 1], own[k], after_w, 0.0, spare, place, target,
+            metric, own[k - 1], own[k], after_w, 0.0, spare, index, target,
         )  # fmt: skip
         after_w, spare = spare, after_w
         move_backward(
             back, earlier, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, spread,
-            metric, other_word[k - 1], other_word[k], after_v, 0.0, spare, place, target,
+            metric, other_word[k - 1], other_word[k], after_v, 0.0, spare, index, target,
         )  # fmt: skip
         after_v, spare = spare, after_v
     a, b, a_width, b_width = 0.0, 0.0, 0.0, 0.0
@@ -346,7 +346,7 @@ def prove_pairs(
     the largest bound of what is left is the answer.
     """
     size, steps, last = len(back) - 1, paths.shape[1], len(live) - 1
-    place, target_place = np.full(size, -1), np.full(size, -1)
+    index, target_index = np.full(size, -1), np.full(size, -1)
     room = np.zeros((16, widest * kappa.shape[1]))
     most = 2048
     begins, ends = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
@@ -381,13 +381,13 @@ def prove_pairs(
             left_slots = (left_slot[begin - nl], left_slot[end - nl] + 1)
             after = steps - 1 + nr
             right_slots = (right_slot[begin + after], right_slot[end + after] + 1)
-            found, before_term, after_term = ball_node(
+            result, before_term, after_term = ball_node(
                 back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far,
                 leaving, spread, metric_at, left_low, left_high, left_tail, left_valid, right_low, right_high,
                 right_tail, right_valid, left_slots, right_slots, final, at_end, begin - nl + 1, nl, own, other_word,
-                floor, max(largest, floor), step_rounding, room, place, target_place,
+                floor, max(largest, floor), step_rounding, room, index, target_index,
             )  # fmt: skip
-            ratio = min(ratio, found)
+            ratio = min(ratio, result)
             if ratio <= max(floor, worst):
                 continue
             one = begin == end or (left_slots[1] - left_slots[0] == 1 and right_slots[1] - right_slots[0] == 1)

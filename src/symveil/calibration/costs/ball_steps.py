@@ -18,27 +18,27 @@ _MANY_EDGES = 64  # from one state: then all of them are counted as leaving the 
 
 
 @compiled
-def mark(ball_first, ball_state, t, place):
+def mark(ball_first, ball_state, t, index):
     """place[y] = where y is in t's ball."""
     for k in range(ball_first[t], ball_first[t + 1]):
-        place[ball_state[k]] = k - ball_first[t]
+        index[ball_state[k]] = k - ball_first[t]
 
 
 @compiled
-def unmark(ball_first, ball_state, t, place):
+def unmark(ball_first, ball_state, t, index):
     """Undo `mark`."""
     for k in range(ball_first[t], ball_first[t + 1]):
-        place[ball_state[k]] = -1
+        index[ball_state[k]] = -1
 
 
 @compiled
-def leaving_ball(first, other, ahead, leaving, x, place):
+def leaving_ball(first, other, ahead, leaving, x, index):
     """The weight of all edges from x to states that are not marked, or more."""
     if first[x + 1] - first[x] > _MANY_EDGES:
         return leaving[x]
     total = 0.0
     for e in range(first[x], first[x + 1]):
-        if place[other[e]] < 0:
+        if index[other[e]] < 0:
             total += ahead[e]
     return total
 
@@ -46,11 +46,11 @@ def leaving_ball(first, other, ahead, leaving, x, place):
 @compiled
 def move_forward(
     back, earlier, behind, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, leaving,
-    metric, s, t, now, after, place, target,
+    metric, s, t, now, after, index, target,
 ):  # fmt: skip
     """after = what reaches the ball of t from `now`, over the ball of s; the weight that reaches states outside it."""
     phases = kappa.shape[1]
-    mark(ball_first, ball_state, s, place)
+    mark(ball_first, ball_state, s, index)
     mark(ball_first, ball_state, t, target)
     for k in range(ball_first[t + 1] - ball_first[t]):
         y, level = ball_state[ball_first[t] + k], ball_level[metric, ball_first[t] + k]
@@ -60,7 +60,7 @@ def move_forward(
                 continue
             total = 0.0
             for e in range(back[y], back[y + 1]):
-                p = place[earlier[e]]
+                p = index[earlier[e]]
                 if p >= 0:
                     total += behind[e] * now[p * phases + phase]
             after[k * phases + following[level, phase]] = total * kappa[level, phase]
@@ -70,19 +70,19 @@ def move_forward(
         if outside > 0.0:
             for phase in range(phases):
                 lost += now[k * phases + phase] * outside * far[phase]
-    unmark(ball_first, ball_state, s, place)
+    unmark(ball_first, ball_state, s, index)
     unmark(ball_first, ball_state, t, target)
     return lost
 
 
 @compiled
 def move_smaller(
-    back, earlier, behind, ball_first, ball_state, ball_level, kappa, following, metric, s, t, u, now, after, place,
+    back, earlier, behind, ball_first, ball_state, ball_level, kappa, following, metric, s, t, u, now, after, index,
     target,
 ):  # fmt: skip
     """As `move_forward` to the ball of t, with the smaller of the weights against t and u; nothing outside theirs."""
     phases = kappa.shape[1]
-    mark(ball_first, ball_state, s, place)
+    mark(ball_first, ball_state, s, index)
     mark(ball_first, ball_state, u, target)
     for k in range(ball_first[t + 1] - ball_first[t]):
         y = ball_state[ball_first[t] + k]
@@ -98,25 +98,25 @@ def move_smaller(
                 continue
             total = 0.0
             for e in range(back[y], back[y + 1]):
-                p = place[earlier[e]]
+                p = index[earlier[e]]
                 if p >= 0:
                     total += behind[e] * now[p * phases + phase]
             after[k * phases + following[two, phase]] = total * min(kappa[one, phase], kappa[two, phase])
-    unmark(ball_first, ball_state, s, place)
+    unmark(ball_first, ball_state, s, index)
     unmark(ball_first, ball_state, u, target)
 
 
 @compiled
 def move_backward(
     back, earlier, first, other, ahead, ball_first, ball_state, ball_level, kappa, following, far, spread,
-    metric, s, t, now, beyond, before, place, target,
+    metric, s, t, now, beyond, before, index, target,
 ):  # fmt: skip
     """before = what follows the ball of s, if `now` follows that of t and no more than `beyond` the states outside.
 
     Returns the most that can follow a state outside the ball of s.
     """
     phases = kappa.shape[1]
-    mark(ball_first, ball_state, s, place)
+    mark(ball_first, ball_state, s, index)
     mark(ball_first, ball_state, t, target)
     for k in range(ball_first[s + 1] - ball_first[s]):
         x = ball_state[ball_first[s] + k]
@@ -138,21 +138,21 @@ def move_backward(
             most = max(most, far[phase] * beyond)
     for p in range(ball_first[t + 1] - ball_first[t]):
         y, level = ball_state[ball_first[t] + p], ball_level[metric, ball_first[t] + p]
-        if level < 0 or not _has_outside(back, earlier, y, place):
+        if level < 0 or not _has_outside(back, earlier, y, index):
             continue
         for phase in range(phases):
             most = max(most, kappa[level, phase] * now[p * phases + following[level, phase]])
-    unmark(ball_first, ball_state, s, place)
+    unmark(ball_first, ball_state, s, index)
     unmark(ball_first, ball_state, t, target)
     return most * spread
 
 
 @compiled
-def _has_outside(back, earlier, y, place):
+def _has_outside(back, earlier, y, index):
     """Whether a state that is not marked leads to y, of those that some edge leads to."""
     for e in range(back[y], back[y + 1]):
         x = earlier[e]
-        if place[x] < 0 and back[x] < back[x + 1]:
+        if index[x] < 0 and back[x] < back[x + 1]:
             return True
     return False
 
@@ -166,7 +166,7 @@ def left_box_step(
     size, phases = len(back) - 1, kappa.shape[1]
     new_low, new_high = np.full(len(low), np.inf), np.zeros(len(high))
     new_tail, new_valid = np.zeros(size), np.zeros(size, dtype=np.bool_)
-    place, target, sharing = np.full(size, -1), np.full(size, -1), np.full(size, -1)
+    index, target, sharing = np.full(size, -1), np.full(size, -1), np.full(size, -1)
     own_low, own_high = np.zeros(size), np.zeros(size)
     up, down = 1.0 + slack, 1.0 - slack
     for t in range(size):
@@ -178,7 +178,7 @@ def left_box_step(
             if not valid[s]:
                 continue
             new_valid[t] = True
-            mark(ball_first, ball_state, s, place)
+            mark(ball_first, ball_state, s, index)
             base = ball_first[s] * phases
             for k in range(ball_first[s + 1] - ball_first[s]):
                 x = ball_state[ball_first[s] + k]
@@ -186,7 +186,7 @@ def left_box_step(
             below_low, below_high, most_far = 0.0, 0.0, 0.0
             for e in range(back[t], back[t + 1]):
                 x = earlier[e]
-                if place[x] >= 0:
+                if index[x] >= 0:
                     below_low += behind[e] * own_low[x]
                     below_high += behind[e] * own_high[x]
                 elif back[x] < back[x + 1]:
@@ -208,7 +208,7 @@ def left_box_step(
                 most_far = 0.0
                 for e in range(back[y], back[y + 1]):
                     x = earlier[e]
-                    if place[x] < 0:
+                    if index[x] < 0:
                         own_low[x], own_high[x] = 0.0, 0.0
                         if back[x] < back[x + 1]:
                             own_high[x] = tail[s]
@@ -216,7 +216,7 @@ def left_box_step(
                 for phase in range(phases):
                     above_low, above_high = 0.0, 0.0
                     for e in range(back[y], back[y + 1]):
-                        p = place[earlier[e]]
+                        p = index[earlier[e]]
                         if p >= 0:
                             above_low += behind[e] * low[base + p * phases + phase]
                             above_high += behind[e] * high[base + p * phases + phase]
@@ -246,7 +246,7 @@ def left_box_step(
                     outside += tail[s] * spread * most_far
             new_tail[t] = max(new_tail[t], outside / below_low * (1.0 + 2.0 * slack + terms * 2.0**-50))
             unmark(ball_first, ball_state, t, target)
-            unmark(ball_first, ball_state, s, place)
+            unmark(ball_first, ball_state, s, index)
     settle(ball_first, ball_state, phases, start_phase, new_low, new_high, new_tail, new_valid)
     return new_low, new_high, new_tail, new_valid
 
@@ -260,7 +260,7 @@ def right_box_step(
     size, phases = len(back) - 1, kappa.shape[1]
     new_low, new_high = np.full(len(low), np.inf), np.zeros(len(high))
     new_tail, new_valid = np.zeros(size), np.zeros(size, dtype=np.bool_)
-    place, target, sharing = np.full(size, -1), np.full(size, -1), np.full(size, -1)
+    index, target, sharing = np.full(size, -1), np.full(size, -1), np.full(size, -1)
     own_low, own_high = np.zeros(size), np.zeros(size)
     up, down = 1.0 + slack, 1.0 - slack
     for s in range(size):
@@ -320,21 +320,21 @@ def right_box_step(
                     entry = begin + k * phases + phase
                     new_high[entry] = max(new_high[entry], most * up)
                     new_low[entry] = min(new_low[entry], least * down)
-            mark(ball_first, ball_state, s, place)
+            mark(ball_first, ball_state, s, index)
             outside = 0.0
             if beyond > 0.0:
                 for phase in range(phases):
                     outside = max(outside, far[phase] * beyond)
             for p in range(ball_first[t + 1] - ball_first[t]):
                 y, level = ball_state[ball_first[t] + p], ball_level[metric, ball_first[t] + p]
-                if level < 0 or not _has_outside(back, earlier, y, place):
+                if level < 0 or not _has_outside(back, earlier, y, index):
                     continue
                 for phase in range(phases):
                     worth = high[base + p * phases + following[level, phase]]
                     if worth > 0.0:
                         outside = max(outside, kappa[level, phase] * worth, 2.0**-600)
             new_tail[s] = max(new_tail[s], outside * spread / below_low * (1.0 + 2.0 * slack))
-            unmark(ball_first, ball_state, s, place)
+            unmark(ball_first, ball_state, s, index)
             unmark(ball_first, ball_state, t, target)
     settle(ball_first, ball_state, phases, start_phase, new_low, new_high, new_tail, new_valid)
     return new_low, new_high, new_tail, new_valid

@@ -117,36 +117,36 @@ def balls_within(graph: CostGraph, radius: int | None) -> Balls | None:
         return None
     if radius is not None:
         return balls(graph, radius)
-    found = None
+    result = None
     for each in range(_LARGEST_RADIUS + 1):
         most = max(_MOST_ENTRIES // (graph.size * graph.phases), _FEWEST_STATES)
         larger = balls(graph, each, most=most)
         if larger is None:
             break
-        found = larger
+        result = larger
         if larger.far.max() <= _LITTLE:
             break
-    return found
+    return result
 
 
 def _sharing(graph: CostGraph, steps: int) -> Any:
     """Pairs of states with a common state so many steps before or after; the hidden start left out."""
     size = graph.size
     source = np.repeat(np.arange(size), np.diff(graph.first))
-    kept = np.diff(graph.back)[source] > 0
+    remaining = np.diff(graph.back)[source] > 0
     moves = sparse.csr_matrix(
-        (np.ones(int(kept.sum()), dtype=np.int32), (source[kept], graph.other[kept])), (size, size)
+        (np.ones(int(remaining.sum()), dtype=np.int32), (source[remaining], graph.other[remaining])), (size, size)
     )
-    found = sparse.csr_matrix((size, size), dtype=np.int32)
+    results = sparse.csr_matrix((size, size), dtype=np.int32)
     ahead = sparse.identity(size, dtype=np.int32, format="csr")
     for _ in range(steps):
         ahead = _truth(ahead @ moves)
-        found = _truth(found + ahead.T @ ahead + ahead @ ahead.T)
-    return found
+        results = _truth(results + ahead.T @ ahead + ahead @ ahead.T)
+    return results
 
 
 def _truth(matrix: Any) -> Any:
-    found = sparse.csr_matrix(matrix)
-    found.sum_duplicates()
-    found.data = np.ones(len(found.data), dtype=np.int32)
-    return found
+    results = sparse.csr_matrix(matrix)
+    results.sum_duplicates()
+    results.data = np.ones(len(results.data), dtype=np.int32)
+    return results

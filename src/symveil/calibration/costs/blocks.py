@@ -55,14 +55,15 @@ class Groups:
         """The left anchor of each path."""
         return np.repeat(self.row, np.diff(self.first))
 
-    def only(self, kept: Booleans) -> Groups:
+    def only(self, remaining: Booleans) -> Groups:
         """Some of the paths, with the groups that they are in."""
-        number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[kept]
+        number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[remaining]
         counts = np.bincount(number, minlength=len(self.row))
         left = counts > 0
         return Groups(
             np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
-            self.paths[kept], self.end[kept], self.origin[kept], self.may_own[kept], self.may_other[kept], self.apart,
+            self.paths[remaining], self.end[remaining], self.origin[remaining], self.may_own[remaining],
+            self.may_other[remaining], self.apart,
         )  # fmt: skip
 
     def part(self, begin: int, end: int) -> Groups:
@@ -77,16 +78,16 @@ class Groups:
 def kinds(graph: CostGraph, adjacency: int) -> list[Kind]:
     """All kinds of blocks of at most `adjacency` symbols that fit."""
     hidden = has_hidden_start(graph)
-    found = []
+    results = []
     for length in range(1, min(adjacency, graph.steps) + 1):
         if length < graph.steps:
-            found.append(Kind(INNER, length))
-            found.append(Kind(FINAL, length))
+            results.append(Kind(INNER, length))
+            results.append(Kind(FINAL, length))
             if hidden:
-                found.append(Kind(INITIAL, length))
+                results.append(Kind(INITIAL, length))
         else:
-            found.append(Kind(WHOLE if hidden else FINAL, length))
-    return found
+            results.append(Kind(WHOLE if hidden else FINAL, length))
+    return results
 
 
 def has_hidden_start(graph: CostGraph) -> bool:
@@ -181,10 +182,10 @@ def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, starts: Int
     if starts is None:
         starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))
     tail = tail_of(graph, kind)
-    found = _paths(graph, starts, low, high, kind.length + tail)
-    if found is None:
+    result = _paths(graph, starts, low, high, kind.length + tail)
+    if result is None:
         return None
-    states, start = found
+    states, start = result
     if graph.padding is not None:  # words of one length are compared: they are filled up at the same steps
         real = (states[:, : kind.length] != graph.padding).all(axis=1)
         states, start = states[real], start[real]
@@ -236,10 +237,10 @@ def differences(graph: CostGraph, adjacency: int) -> tuple[list[Integers], list[
 
 def _pair_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: int) -> Groups | None:
     """Groups of w's and v's paths for each pair of states that adjacent words can be in before the block."""
-    found = differences(graph, adjacency)
-    if found is None:
+    result = differences(graph, adjacency)
+    if result is None:
         return None
-    before, after = found
+    before, after = result
     used = np.minimum.reduce(before[low - 1 : high])
     left = np.minimum.reduce(after[low + kind.length - 1 : high + kind.length])
     starts = np.flatnonzero(graph.live[low - 1 : high].any(axis=0))

@@ -199,7 +199,7 @@ def _bytes_of_slot(graph: CostGraph) -> int:
 
 def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     """How many states a window may hold beside its anchor, for time and memory."""
-    width, found = graph.size * graph.phases, 0
+    width, result = graph.size * graph.phases, 0
     entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
     met = np.arange(graph.size) != graph.padding  # nor what fills words up, which may follow all others
     widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back)[met].max(initial=1)))
@@ -209,8 +209,8 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
         slots = min(_FEWEST_SLOTS, graph.steps + 1)
         if 8 * rows * width * slots > _MOST_BYTES_OF_WINDOWS or rows * width * graph.steps * widest > most_work:
             break
-        found = longest
-    return found
+        result = longest
+    return result
 
 
 def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
@@ -312,9 +312,9 @@ class Surroundings:
         shifted = graph.metric_at[self._low - before + self._span : self._end + after + 1 + self._span]
         return (before, after) if np.array_equal(metric, shifted) else None
 
-    def longer(self, boxes: Boxes, state: int, paths: Integers, kept: Booleans) -> tuple[Integers, Integers]:
+    def longer(self, boxes: Boxes, state: int, paths: Integers, remaining: Booleans) -> tuple[Integers, Integers]:
         """The kept paths, each with one more state known, and which row each comes from."""
-        return extended(boxes.rows.first, boxes.rows.other, state, paths, kept)  # type: ignore[no-any-return]
+        return extended(boxes.rows.first, boxes.rows.other, state, paths, remaining)  # type: ignore[no-any-return]
 
     def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l and ω at the state before the block, a column for each path."""

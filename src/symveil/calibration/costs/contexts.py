@@ -19,23 +19,23 @@ COMPILED_FROM = "b35001a4e629beb1"
 
 
 @compiled
-def extended(first, other, root, paths, kept):
+def extended(first, other, root, paths, remaining):
     """The kept paths from a row, each with every row that knows one state more; also where each comes from."""
     total, steps = 0, paths.shape[1]
     for i in range(len(paths)):
-        if kept[i]:
+        if remaining[i]:
             now = root if steps == 0 else paths[i, steps - 1]
             total += first[now + 1] - first[now]
     longer, source = np.empty((total, steps + 1), dtype=np.int64), np.empty(total, dtype=np.int64)
-    place = 0
+    index = 0
     for i in range(len(paths)):
-        if kept[i]:
+        if remaining[i]:
             now = root if steps == 0 else paths[i, steps - 1]
             for e in range(first[now], first[now + 1]):
-                longer[place, :steps] = paths[i]
-                longer[place, steps] = other[e]
-                source[place] = i
-                place += 1
+                longer[index, :steps] = paths[i]
+                longer[index, steps] = other[e]
+                source[index] = i
+                index += 1
     return longer, source
 
 
@@ -261,7 +261,7 @@ def context_bounds(
     _add_product(wide, gain_left, product, values)
     _add_product(gain_right, end_wide, product, values)
     sure = 2.0**-400 < plain < 2.0**200 and largest_left < 2.0**200 and largest_right < 2.0**200
-    found, count = np.empty((16, 6)), 0
+    results, count = np.empty((16, 6)), 0
     for i in range(lefts):
         for j in range(rights):
             if not open_pairs[i, j]:
@@ -280,13 +280,13 @@ def context_bounds(
             )  # fmt: skip
             if ratio <= floor:
                 continue
-            if count == len(found):
-                found = np.concatenate((found, np.empty_like(found)))
-            found[count, 0] = i
-            found[count, 1] = j
-            found[count, 2] = ratio
-            found[count, 3] = (a + 0.5 * middle_a) / (b + 0.5 * middle_b) if b > 0.0 else 0.0
-            found[count, 4] = left
-            found[count, 5] = right
+            if count == len(results):
+                results = np.concatenate((results, np.empty_like(results)))
+            results[count, 0] = i
+            results[count, 1] = j
+            results[count, 2] = ratio
+            results[count, 3] = (a + 0.5 * middle_a) / (b + 0.5 * middle_b) if b > 0.0 else 0.0
+            results[count, 4] = left
+            results[count, 5] = right
             count += 1
-    return found[:count].copy()
+    return results[:count].copy()

@@ -31,7 +31,7 @@ class EnumeratedLoss:
 
     loss: Fraction
     how: How
-    found: float
+    attained: float
     pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
     farthest: int | None = None
 
@@ -53,7 +53,7 @@ def enumerated_loss(weights: RunWeights, adjacency: int) -> EnumeratedLoss | Non
     automaton = (levels, metric_of, weights.step_weights, costs.next_phase, costs.start_phase, begin)
     totals = np.log(_totals(codes, group, prior, *automaton))
     few = len(codes) <= _FEW_WORDS
-    largest, found, one, other, farthest = _largest(
+    largest, result, one, other, farthest = _largest(
         codes, group, totals, *automaton, value, adjacency, float(weights.rate), costs.period, few,
     )  # fmt: skip
     if not largest < np.inf:
@@ -65,7 +65,7 @@ def enumerated_loss(weights: RunWeights, adjacency: int) -> EnumeratedLoss | Non
         return EnumeratedLoss(Fraction(0), "exact", 0.0, farthest=0)
     how: How = "exact" if few or costs.period == 1 else "certified"
     pair = (codes[one], codes[other])
-    return EnumeratedLoss(Fraction(largest + widening), how, float(found), pair, int(farthest))
+    return EnumeratedLoss(Fraction(largest + widening), how, float(result), pair, int(farthest))
 
 
 @compiled

@@ -65,11 +65,11 @@ class CostGraph:
     def levels(self) -> NDArray[np.int16]:
         """What each symbol costs against each other one in every metric, written out: for some thousand symbols."""
         costs = self.weights.costs
-        found = np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))])
+        result = np.stack([costs.table(metric).astype(np.int16) for metric in range(len(costs.metrics))])
         if self.padding is not None:  # what stands before a word stands for nothing else
-            found = np.pad(found, ((0, 0), (0, 1), (0, 1)), constant_values=-1)
-            found[:, -1, -1] = 0
-        return found
+            result = np.pad(result, ((0, 0), (0, 1), (0, 1)), constant_values=-1)
+            result[:, -1, -1] = 0
+        return result
 
     @computed_once
     def widest(self) -> int:

@@ -121,7 +121,7 @@ def path_weights(
     gamma = (paths.shape[1] + 2) * step_rounding + (width + 64) * 2.0**-53
     now, wide, after = np.empty(width), np.empty(width), np.empty(width)
     offset = prefix_first[0]
-    found = np.zeros((prefix_first[len(prefix_first) - 1] - offset, 2))
+    results = np.zeros((prefix_first[len(prefix_first) - 1] - offset, 2))
     for g in range(len(prefix_first) - 1):
         if prefix_first[g] == prefix_first[g + 1]:
             continue
@@ -136,8 +136,8 @@ def path_weights(
             now, after = after, now
             step_forward(back, earlier, behind, symbol, levels, kappa, following, metric, own, wide, after)
             wide, after = after, wide
-        for place in range(prefix_first[g], prefix_first[g + 1]):
-            number = suffix[order[place]]
+        for index in range(prefix_first[g], prefix_first[g + 1]):
+            number = suffix[order[index]]
             low, high = 0.0, 0.0
             for k in range(width):
                 low += now[k] * least[number, k]
@@ -145,9 +145,9 @@ def path_weights(
             if high == 0.0:  # no word comes here
                 continue
             # what products lost to underflow is less than is added here; not a number: 0 times infinity, proves nothing
-            found[place - offset, 0] = low * (1.0 - 4.0 * gamma)
-            found[place - offset, 1] = high * (1.0 + 4.0 * gamma) + 2.0**-450
-    return found
+            results[index - offset, 0] = low * (1.0 - 4.0 * gamma)
+            results[index - offset, 1] = high * (1.0 + 4.0 * gamma) + 2.0**-450
+    return results
 
 
 @compiled

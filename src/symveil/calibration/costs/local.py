@@ -22,7 +22,7 @@ from symveil.calibration.costs.blocks import FINAL, WHOLE, Groups, Kind, block_g
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
-from symveil.calibration.costs.outcome import FoundPair, Outcome, at_once, slices
+from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slices
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
 _MOST_HALVES = 300 << 20
@@ -81,7 +81,7 @@ class LocalSearch:
         entries = int(balls.first[-1]) * graph.phases
         slot_of = slot_plan(graph.steps, max(3, _MOST_BYTES // (8 * entries)), max(self._near_ends, self.adjacency + 2))
         slots = int(slot_of[-1]) + 1
-        kept = BallBoxes(
+        stored = BallBoxes(
             np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, entries), dtype=np.float32),
             np.zeros((slots, graph.size)), np.zeros((slots, graph.size), dtype=np.bool_), slot_of,
         )  # fmt: skip
@@ -90,7 +90,7 @@ class LocalSearch:
         def keep(step: int) -> None:
             slot = slot_of[step]
             enclose_balls(
-                balls.first, graph.phases, kept.low[slot], kept.high[slot], kept.tail[slot], kept.valid[slot],
+                balls.first, graph.phases, stored.low[slot], stored.high[slot], stored.tail[slot], stored.valid[slot],
                 low, high, tail, valid,
             )  # fmt: skip
 
@@ -108,7 +108,7 @@ class LocalSearch:
                     low, high, tail, valid, graph.live[step], slack_of(graph),
                 )  # fmt: skip
             keep(step)
-        return kept
+        return stored
 
     def _own_entries(self, phase: int) -> Integers:
         balls = self._balls
@@ -141,7 +141,7 @@ class LocalSearch:
     def largest(
         self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf,
         tolerance: float = 0.0,  # noqa: ARG002 - what is found says little here
-        heard: Callable[[float], None] | None = None,
+        report: Callable[[float], None] | None = None,
     ) -> Outcome:  # fmt: skip
         """As `search.BlockSearch.largest`. `nodes` is for one pair here; the search ends above `stop_at`."""
         outcome = Outcome()
@@ -151,8 +151,8 @@ class LocalSearch:
         for number, (low, high) in enumerate(ranges):
             every = np.flatnonzero(self.graph.live[low - 1 : high].any(axis=0))
             for begin in range(0, len(every), _STARTS_AT_ONCE):
-                if heard is not None:
-                    heard((number + begin / len(every)) / len(ranges))
+                if report is not None:
+                    report((number + begin / len(every)) / len(ranges))
                 starts = every[begin : begin + _STARTS_AT_ONCE]
                 groups = block_groups(self.graph, kind, low, high, self.adjacency, starts)
                 if groups is None:
@@ -258,14 +258,14 @@ class LocalSearch:
         after = ends[0]
         own = lead + tuple(symbol[states[one]].tolist()) + tuple(symbol[after].tolist())
         other = lead + tuple(symbol[states[two]].tolist()) + tuple(symbol[after].tolist())
-        self._noted[kind], outcome.pair = value, FoundPair(first, own, other, 0.0)
+        self._noted[kind], outcome.pair = value, LossyPair(first, own, other, 0.0)
 
     def _walk(self, state: int, step: int, *, forwards: bool) -> list[int] | None:
         """States that a word can have before or after a state at a step, the nearest first; None: no word has it."""
         graph = self.graph
         if not graph.live[step, state]:
             return None
-        found = []
+        results = []
         while step < graph.steps if forwards else step > 0:
             step += 1 if forwards else -1
             edges = (
@@ -274,5 +274,5 @@ class LocalSearch:
                 else graph.earlier[graph.back[state] : graph.back[state + 1]]
             )
             state = int(next(each for each in edges if graph.live[step, each]))
-            found.append(state)
-        return found
+            results.append(state)
+        return results

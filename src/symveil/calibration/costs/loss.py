@@ -20,7 +20,7 @@ from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch
-from symveil.calibration.costs.outcome import FoundPair, Outcome
+from symveil.calibration.costs.outcome import LossyPair, Outcome
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.laws.guarantee import How
@@ -81,7 +81,7 @@ def proved_loss(
     patient
         Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
     progress
-        Is told how much is done and of how much; may raise an exception to end it.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -99,7 +99,7 @@ def proved_loss(
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
         loss = min(enumerated.loss, 2 * weighting.drops * rate)
-        return ProvedLoss(loss, enumerated.how, enumerated.found, pairs, farthest=enumerated.farthest)
+        return ProvedLoss(loss, enumerated.how, enumerated.attained, pairs, farthest=enumerated.farthest)
     return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
 
 
@@ -191,34 +191,34 @@ def _searched(
     # short blocks first: what they leave of the budget is there for the long ones, which are many more
     listed = sorted(kinds(search.graph, weighting.adjacency), key=lambda kind: kind.length)
     for number, kind in enumerate(listed):
-        found = search.largest(
+        result = search.largest(
             kind,
             target=_target(weighting, kind, share, outcomes, search.graph.steps) if share > 0 else -math.inf,
             nodes=nodes,
             stop_at=math.inf if epsilon is None else float(epsilon - fixed),
             tolerance=tolerance,
-            heard=_within(progress, number, len(listed)),
+            report=_within(progress, number, len(listed)),
         )
-        outcomes[kind] = found
-        if found.pair is not None and not _is_shorter(search.graph, found.pair):
-            words = _codes(search, found.pair)
+        outcomes[kind] = result
+        if result.pair is not None and not _is_shorter(search.graph, result.pair):
+            words = _codes(search, result.pair)
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
-            reached = float(fixed) + found.high * weighting.farthest / kind.length  # about: as many as fit
+            reached = float(fixed) + result.high * weighting.farthest / kind.length  # about: as many as fit
             break
-        if not found.complete:
-            reached = float(fixed) + found.high
+        if not result.complete:
+            reached = float(fixed) + result.high
             break
-        if epsilon is not None and found.exists and found.high > float(epsilon - fixed) * (1 + 1e-9):
-            reached = float(fixed) + found.high  # no sum that holds this kind can be within ε
-            stalled = found.high >= search.classic(kind) * (1 - 1e-9)
+        if epsilon is not None and result.exists and result.high > float(epsilon - fixed) * (1 + 1e-9):
+            reached = float(fixed) + result.high  # no sum that holds this kind can be within ε
+            stalled = result.high >= search.classic(kind) * (1 - 1e-9)
             break
     pairs.sort(key=lambda pair: -pair[0])
     worst = pairs[0][0] if pairs else 0.0
-    known, total = tuple(pair for _, pair in pairs), sum(found.nodes for found in outcomes.values())
-    if len(outcomes) < len(listed) or not all(found.complete for found in outcomes.values()):
+    known, total = tuple(pair for _, pair in pairs), sum(result.nodes for result in outcomes.values())
+    if len(outcomes) < len(listed) or not all(result.complete for result in outcomes.values()):
         return ProvedLoss(classic, "classic", worst, known, total, reached=reached, stalled=stalled)
-    lengths = {kind: Outcome(high=float(kind.length), exists=found.exists) for kind, found in outcomes.items()}
+    lengths = {kind: Outcome(high=float(kind.length), exists=result.exists) for kind, result in outcomes.items()}
     farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
     over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
@@ -230,7 +230,7 @@ def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Ki
     """Below what a block is of no interest: its share of the budget, or all that shorter ones beside it leave."""
     target, most = share * kind.length, weighting.farthest
     if 2 * kind.length > most:
-        beside = {known: found for known, found in outcomes.items() if known.length <= most - kind.length}
+        beside = {known: result for known, result in outcomes.items() if known.length <= most - kind.length}
         target = max(target, share * most - float(total_over_blocks(beside, steps, most - kind.length)))
     elif 2 * kind.length < most:  # few pairs: a lower aim costs little here and much is won for the long ones
         target /= 2
@@ -242,12 +242,12 @@ def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]
     return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
 
 
-def _is_shorter(graph: CostGraph, pair: FoundPair) -> bool:
+def _is_shorter(graph: CostGraph, pair: LossyPair) -> bool:
     """Whether the words have less symbols than the longest ones that are looked at."""
     return graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own
 
 
-def _codes(search: BlockSearch | LocalSearch, pair: FoundPair) -> tuple[Codes, Codes]:
+def _codes(search: BlockSearch | LocalSearch, pair: LossyPair) -> tuple[Codes, Codes]:
     """The two words as codes, a public first symbol included."""
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()

@@ -28,12 +28,12 @@ _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 @compiled
 def box_row(low, high, valid, begin, end, row, least, width):
     """least = the lower ends of a row over some slots, width = how far the upper ends lie above it; False: no box."""
-    found = False
+    is_inside = False
     for slot in range(begin, end):
         if not valid[slot, row]:
             continue
-        if not found:
-            found = True
+        if not is_inside:
+            is_inside = True
             for k in range(len(least)):
                 least[k] = low[slot, row, k]
                 width[k] = high[slot, row, k]
@@ -42,11 +42,11 @@ def box_row(low, high, valid, begin, end, row, least, width):
                 least[k] = min(least[k], low[slot, row, k])
                 width[k] = max(width[k], high[slot, row, k])
     for k in range(len(least)):
-        if found and width[k] > least[k]:
+        if is_inside and width[k] > least[k]:
             width[k] = (width[k] - least[k]) * (1.0 + 2.0**-50)
         else:
             width[k] = 0.0
-    return found
+    return is_inside
 
 
 @compiled

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPair:
+class LossyPair:
     """Two words (the symbols after their start), the state they start from, and ln Z(v)/Z(w)."""
 
     start: int
@@ -50,7 +50,7 @@ class Outcome:
 
     high: float = -math.inf
     low: float = -math.inf
-    pair: FoundPair | None = None
+    pair: LossyPair | None = None
     nodes: int = 0
     exists: bool = False
     complete: bool = True  # False: the search ended at a bound above the budget, and `high` holds for what it looked at

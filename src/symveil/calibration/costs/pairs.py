@@ -69,11 +69,11 @@ def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float,
         words, others = _changed(language, pair, weighting.adjacency)
         if not len(words):
             break
-        found = pair_losses(weighting, rate, words, others)
-        top = int(found.argmax())
-        if not found[top] > best * (1 + 1e-9):
+        result = pair_losses(weighting, rate, words, others)
+        top = int(result.argmax())
+        if not result[top] > best * (1 + 1e-9):
             break
-        best, pair = float(found[top]), (words[top], others[top])
+        best, pair = float(result[top]), (words[top], others[top])
     return best, pair
 
 
@@ -149,8 +149,8 @@ def _changed(language: RunLanguage, pair: Pair, adjacency: int) -> tuple[Codes, 
     symbols, rows = [], []
     for word in pair:
         changed = np.repeat(word[None, :], (language.length - begin) * letters, axis=0)
-        place = np.repeat(np.arange(begin, language.length), letters)
-        changed[np.arange(len(changed)), place] = np.tile(np.arange(letters, dtype=np.int32), language.length - begin)
+        index = np.repeat(np.arange(begin, language.length), letters)
+        changed[np.arange(len(changed)), index] = np.tile(np.arange(letters, dtype=np.int32), language.length - begin)
         possible = is_feasible(language, changed)
         rows.append(changed)
         symbols.append(possible)

@@ -85,7 +85,7 @@ def certify_cost(
     evaluations
         How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
     progress
-        Is told how much is done and of how much; may raise an exception to end the search.
+        Called with how much is done and of how much; may raise an exception to end the search.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -103,8 +103,8 @@ def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, 
     """A name for one calibration, of public things only."""
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    asked = (weighting.with_shorter, str(epsilon), nodes, evaluations)
-    return hashlib.sha256(repr((*shape, *asked)).encode()).hexdigest()
+    requested = (weighting.with_shorter, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr((*shape, *requested)).encode()).hexdigest()
 
 
 def _answered(
@@ -168,23 +168,23 @@ class _RateSearch:
             rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
                 rate = rounded_down((lowest + highest) / 2)
-            found, guess = self._evaluate(rate), None
-            if found.loss <= self._epsilon:
-                self._best = (rate, found)
+            result, guess = self._evaluate(rate), None
+            if result.loss <= self._epsilon:
+                self._best = (rate, result)
                 if self._failed is None:
                     away /= 8
             elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
-                if found.stalled and self._can_be_patient():
+                if result.stalled and self._can_be_patient():
                     self._patient, guess = True, rate  # once more
                     continue
                 self._failed = rate
                 failures += 1
-                self._stalled += found.stalled and self._nodes != 0
+                self._stalled += result.stalled and self._nodes != 0
                 away = min(away * _FARTHER, Fraction(1, 2))
-                if found.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
+                if result.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
                     # where only some can be tried, farther below each time
                     below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
-                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - below)
+                    guess = rate * (self._epsilon / Fraction(result.reached)) * (1 - below)
         return self._result()
 
     def _can_be_patient(self) -> bool:
@@ -221,13 +221,13 @@ class _RateSearch:
             else:
                 rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
             rate = rounded_down(rate)
-            found, guess = self._evaluate(rate, refine=number > 0), None
-            if found.loss <= self._epsilon:
-                self._best = (rate, found)
+            result, guess = self._evaluate(rate, refine=number > 0), None
+            if result.loss <= self._epsilon:
+                self._best = (rate, result)
             else:
                 self._failed = rate
-                if found.reached < _FAR * self._epsilon:
-                    guess = rate * (self._epsilon / Fraction(found.reached)) * (1 - _CLOSE / 2)
+                if result.reached < _FAR * self._epsilon:
+                    guess = rate * (self._epsilon / Fraction(result.reached)) * (1 - _CLOSE / 2)
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:
@@ -244,18 +244,18 @@ class _RateSearch:
     def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
         nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
         begin = 1000 * self._evaluated
-        heard = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
-        found = proved_loss(
-            self._weighting, rate, epsilon=self._epsilon, nodes=nodes, patient=self._patient, progress=heard
+        report = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
+        result = proved_loss(
+            self._weighting, rate, epsilon=self._epsilon, nodes=nodes, patient=self._patient, progress=report
         )
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
-        if found.farthest is not None and 0 < found.farthest < self._weighting.farthest:
-            period, largest = self._weighting.cost.period, found.farthest * self._weighting.largest_step
+        if result.farthest is not None and 0 < result.farthest < self._weighting.farthest:
+            period, largest = self._weighting.cost.period, result.farthest * self._weighting.largest_step
             if period == 1:
                 self._limit = max(self._limit, self._epsilon / largest)
         if self._nodes != 0:
-            self._add_pairs([worse_pair(self._weighting, rate, pair)[1] for pair in found.pairs], rate)
-        return found
+            self._add_pairs([worse_pair(self._weighting, rate, pair)[1] for pair in result.pairs], rate)
+        return result
 
     # --- the lower end ---------------------------------------------------------------------------
 
@@ -279,12 +279,12 @@ class _RateSearch:
     def _ruled_out(self) -> Fraction:
         """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
         if self._last_limit is not None:  # asked for at every step, and it takes some losses
-            limit, pairs, found = self._last_limit
+            limit, pairs, result = self._last_limit
             if limit == self._limit and [*map(id, pairs)] == [*map(id, self._pairs)]:
-                return found
-        found = rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
-        self._last_limit = (self._limit, [*self._pairs], found)
-        return found
+                return result
+        result = rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
+        self._last_limit = (self._limit, [*self._pairs], result)
+        return result
 
     # --- answers ---------------------------------------------------------------------------------
 
@@ -293,20 +293,20 @@ class _RateSearch:
             # another evaluation would take minutes, or tell nothing
             return self._certificate(self._classic, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         if self._best is None:
-            found = self._evaluate(self._classic)
-            return self._certificate(self._classic, min(found.loss, self._epsilon), found)
-        rate, found = self._best
-        return self._certificate(rate, found.loss, found)
+            result = self._evaluate(self._classic)
+            return self._certificate(self._classic, min(result.loss, self._epsilon), result)
+        rate, result = self._best
+        return self._certificate(rate, result.loss, result)
 
-    def _certificate(self, rate: Fraction, loss: Fraction, found: ProvedLoss) -> CertifiedRate:
+    def _certificate(self, rate: Fraction, loss: Fraction, proved_loss: ProvedLoss) -> CertifiedRate:
         losses = self._losses_at(rate)
         worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
         return CertifiedRate(
             rate=rate,
             loss=loss,
-            how=found.how,
+            how=proved_loss.how,
             ratio_bound=max(0.0, float(loss - self._weighting.drops * rate)),
-            worst_found=found.worst_found if worst is None else max(losses[worst], found.worst_found),
+            worst_found=proved_loss.worst_found if worst is None else max(losses[worst], proved_loss.worst_found),
             ruled_out=float(self._ruled_out()),
             worst_pair=None if worst is None else self._pairs[worst],
         )
@@ -331,24 +331,24 @@ class _RateSearch:
         if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
             return None
         if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
-            self._pairs += self._kept_pair(entry.get("pair", ""))
+            self._pairs += self._cached_pair(entry.get("pair", ""))
             return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
         self._patient = entry.get("windows") == "long" and can_be_patient(self._weighting)
-        found = self._evaluate(rate)
-        if found.loss > self._epsilon and rate == self._classic:
-            found = ProvedLoss(self._epsilon, "classic", found.worst_found, found.pairs)
+        result = self._evaluate(rate)
+        if result.loss > self._epsilon and rate == self._classic:
+            result = ProvedLoss(self._epsilon, "classic", result.worst_found, result.pairs)
         weighting = self._weighting
-        if found.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
+        if result.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
             loss, how = certified_loss(
                 weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
             )
-            found = ProvedLoss(loss, how, found.worst_found, found.pairs)
-        if found.loss > self._epsilon:
+            result = ProvedLoss(loss, how, result.worst_found, result.pairs)
+        if result.loss > self._epsilon:
             return None
-        self._pairs += self._kept_pair(entry.get("pair", ""))
-        return self._certificate(rate, found.loss, found)
+        self._pairs += self._cached_pair(entry.get("pair", ""))
+        return self._certificate(rate, result.loss, result)
 
-    def _kept_pair(self, text: str) -> list[Pair]:
+    def _cached_pair(self, text: str) -> list[Pair]:
         """The kept pair, if it is one of two adjacent words."""
         language = self._weighting.language
         try:

@@ -92,7 +92,7 @@ def root_bounds(
     size, phases = len(symbol), kappa.shape[1]
     width, steps = size * phases, paths.shape[1]
     gamma = (steps + 1) * step_rounding + (width * (steps + 1) + 16) * 2.0**-53
-    found, count, some = np.empty((64, COLUMNS)), 0, False
+    results, count, some = np.empty((64, COLUMNS)), 0, False
     spare, now, after = np.empty(width), np.empty(width), np.empty(width)
     least, wide = np.empty(width), np.empty(width)
     row_number = np.full(size, -1)
@@ -216,14 +216,14 @@ def root_bounds(
                 for k in range(width):
                     middle_a += 0.5 * (wide[k] * backward[j, r, k] + forward[j, k] * end_wide[r, k])
                     middle_b += 0.5 * (wide[k] * backward[i, r, k] + forward[i, k] * end_wide[r, k])
-                if count == len(found):
-                    found = np.concatenate((found, np.empty_like(found)))
-                found[count, 0] = group
-                found[count, 1] = low + i
-                found[count, 2] = low + j
-                found[count, 3] = ratio
-                found[count, 4] = middle_a / middle_b if middle_b > 0.0 else 0.0
-                found[count, 5] = left
-                found[count, 6] = right
+                if count == len(results):
+                    results = np.concatenate((results, np.empty_like(results)))
+                results[count, 0] = group
+                results[count, 1] = low + i
+                results[count, 2] = low + j
+                results[count, 3] = ratio
+                results[count, 4] = middle_a / middle_b if middle_b > 0.0 else 0.0
+                results[count, 5] = left
+                results[count, 6] = right
                 count += 1
-    return found[:count].copy(), some
+    return results[:count].copy(), some

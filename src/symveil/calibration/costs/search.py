@@ -4,7 +4,7 @@ See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words th
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
-is the largest bound that is left, so that the search may stop whenever it likes.
+is the largest bound that is left, so that the search may stop at any time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from symveil.calibration.costs.contexts import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import not_yet_proved, weights_of_paths
 from symveil.calibration.costs.nodes import children_bounds
-from symveil.calibration.costs.outcome import FoundPair, Node, Outcome, at_once
+from symveil.calibration.costs.outcome import LossyPair, Node, Outcome, at_once
 from symveil.calibration.costs.roots import root_bounds
 from symveil.calibration.costs.steps import total_of_word
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256
 _FIRST_DIVES = 3
-_TOLD_EVERY = 64
+_REPORT_EVERY = 64
 _HOPELESS, _FEW_NODES = 2, 200
 _AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vectors are that long
 _MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
@@ -52,9 +52,9 @@ class BlockSearch:
         self._rate = float(graph.weights.rate)
         self._period = costs.period
         self._value = np.array([float(value) for value in costs.values])
-        kept = max(near_ends, adjacency + 2)
+        widest = max(near_ends, adjacency + 2)
         sides = (left_boxes, right_boxes)
-        self.left, self.right = at_once(lambda side: side(graph, kept, window), sides)
+        self.left, self.right = at_once(lambda side: side(graph, widest, window), sides)
         kappa, following, _ = graph.automaton
         self._arrays = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
@@ -68,16 +68,16 @@ class BlockSearch:
 
     def largest(
         self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf, tolerance: float = 0.0,
-        heard: Callable[[float], None] | None = None,
+        report: Callable[[float], None] | None = None,
     ) -> Outcome:  # fmt: skip
         """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
 
         Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
-        above `stop_at` is found, or as what is proved exceeds what was found by no more than `tolerance`. `heard` is
-        told which share of the nodes is spent, and may raise an exception.
+        above `stop_at` is found, or as what is proved exceeds the largest loss of a pair by no more than `tolerance`.
+        `report` is called with the share of the nodes that is spent, and may raise an exception.
         """
         outcome = Outcome()
-        roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, heard)
+        roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, report)
         heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
         heapq.heapify(heap)
         at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
@@ -93,8 +93,8 @@ class BlockSearch:
             floor = max(settled, outcome.low + tolerance)
             if -heap[0][0] <= floor:
                 break
-            if heard is not None and (batch > 1 or outcome.nodes % _TOLD_EVERY == 0):
-                heard(outcome.nodes / nodes)
+            if report is not None and (batch > 1 or outcome.nodes % _REPORT_EVERY == 0):
+                report(outcome.nodes / nodes)
             top = heap[0][2]
             if 8 * dives <= outcome.nodes and top.nominal > 0 and self._value_of(top, nominal=True) > outcome.low:
                 self._dive(top, kind, outcome)
@@ -119,13 +119,13 @@ class BlockSearch:
         return outcome
 
     def _all_roots(
-        self, kind: Kind, settled: float, outcome: Outcome, heard: Callable[[float], None] | None
+        self, kind: Kind, settled: float, outcome: Outcome, report: Callable[[float], None] | None
     ) -> tuple[list[Node], float]:
         """The roots above a bound, and the largest bound of what is none of them."""
         roots: list[Node] = []
         for low, high in classes(self.graph, kind, self._near_ends):
-            if heard is not None:
-                heard(0.0)
+            if report is not None:
+                report(0.0)
             groups = block_groups(self.graph, kind, low, high, self.adjacency)
             if groups is None:
                 outcome.exists = True
@@ -149,9 +149,9 @@ class BlockSearch:
         """Nodes that cover this one, those that keep within `floor` left out; None where it is a single pair."""
         nothing_known = max(node.left, node.right) < self.graph.size and node.lead == 0
         if nothing_known and len(node.own) == kind.length + tail_of(self.graph, kind):
-            found = self._in_contexts(node, kind, floor)
-            if found is not None:
-                return found
+            result = self._in_contexts(node, kind, floor)
+            if result is not None:
+                return result
         parts = self._parts(node)
         if parts is None:
             return None
@@ -205,9 +205,9 @@ class BlockSearch:
                 low, kind.length, self._value, self._rate, self._period, target, self.graph.rounding,
             )  # fmt: skip
 
-        for part, (found, some) in zip(parts, at_once(bounded, parts), strict=True):
+        for part, (result, some) in zip(parts, at_once(bounded, parts), strict=True):
             outcome.exists = outcome.exists or bool(some)
-            for group, i, j, ratio, nominal, before, after in found.tolist():
+            for group, i, j, ratio, nominal, before, after in result.tolist():
                 which = (int(group), int(i), int(j))
                 nodes.append(self._root(part, (low, high), which, (ratio, nominal, before, after)))
         return nodes
@@ -244,12 +244,12 @@ class BlockSearch:
         part: Groups,
         begins: tuple[int, int],
         which: tuple[int, int, int],
-        found: tuple[float, float, float, float],
+        result: tuple[float, float, float, float],
     ) -> Node:
         """The node of a group, w's path and v's path."""
         group, i, j = which
         own, other = tuple(part.paths[i].tolist()), tuple(part.paths[j].tolist())
-        ratio, nominal, before, after = found
+        ratio, nominal, before, after = result
         return Node(
             low=begins[0], high=begins[1], lead=0, left=int(part.row[group]), own=own, other=other,
             right=int(part.end[i]), right_other=int(part.end[j]),
@@ -272,7 +272,7 @@ class BlockSearch:
         own, other = np.array(root.own, dtype=np.int64), np.array(root.other, dtype=np.int64)
         before = after = np.empty((1, 0), dtype=np.int64)
         row, column = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        found = np.zeros((1, 6))
+        results = np.zeros((1, 6))
         width = self.graph.size * self.graph.phases
         symbols = 0
         while True:
@@ -280,19 +280,19 @@ class BlockSearch:
             room = contexts.room(symbols)
             if room is None or room == (before.shape[1], after.shape[1]):
                 break
-            kept = np.zeros(len(before), dtype=np.bool_)
-            kept[row] = True
-            kept_after = np.zeros(len(after), dtype=np.bool_)
-            kept_after[column] = True
+            remaining = np.zeros(len(before), dtype=np.bool_)
+            remaining[row] = True
+            remaining_after = np.zeros(len(after), dtype=np.bool_)
+            remaining_after[column] = True
             longer = (
-                contexts.longer(self.left, root.left, before, kept)
+                contexts.longer(self.left, root.left, before, remaining)
                 if room[0] > before.shape[1]
-                else (before[kept], np.flatnonzero(kept))
+                else (before[remaining], np.flatnonzero(remaining))
             )
             longer_after = (
-                contexts.longer(self.right, root.right, after, kept_after)
+                contexts.longer(self.right, root.right, after, remaining_after)
                 if room[1] > after.shape[1]
-                else (after[kept_after], np.flatnonzero(kept_after))
+                else (after[remaining_after], np.flatnonzero(remaining_after))
             )
             moves = 2 * symbols * len(self.graph.other) * self.graph.phases
             if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK or (
@@ -306,26 +306,26 @@ class BlockSearch:
             there_after, end_least, end_wide = contexts.boxes_after(root.right, after)
             still = still[longer[1]][:, longer_after[1]] & there[:, None] & there_after[None, :]
             if not still.any():
-                found = np.empty((0, 6))
+                results = np.empty((0, 6))
                 break
-            found = context_bounds(
+            results = context_bounds(
                 *self._arrays, own, other, root.low, kind.length, least, wide, end_least, end_wide, still,
                 lowest, largest, self.graph.rounding,
             )  # fmt: skip
-            row, column = found[:, 0].astype(np.int64), found[:, 1].astype(np.int64)
-            if not len(found) or len(found) > _MANY_CONTEXTS:
+            row, column = results[:, 0].astype(np.int64), results[:, 1].astype(np.int64)
+            if not len(results) or len(results) > _MANY_CONTEXTS:
                 break
         if symbols == 1 and room is None:
             return None
         if not before.shape[1] and not after.shape[1]:
             return None
-        return self._with_contexts(root, before, after, found)
+        return self._with_contexts(root, before, after, results)
 
-    def _with_contexts(self, root: Node, before: Integers, after: Integers, found: Floats) -> list[Node]:
+    def _with_contexts(self, root: Node, before: Integers, after: Integers, result: Floats) -> list[Node]:
         graph = self.graph
         nodes = []
         window, window_after = self.left.rows, self.right.rows
-        for i, j, ratio, nominal, left_term, right_term in found.tolist():
+        for i, j, ratio, nominal, left_term, right_term in result.tolist():
             earlier, later = before[int(i)], after[int(j)]
             moved = window.state[earlier[window.longest :]]
             lead = tuple(graph.symbol[[*moved[:-1][::-1], root.left]].tolist()) if len(moved) else ()
@@ -468,7 +468,7 @@ class BlockSearch:
         value = log_ratio if self._period > 1 else log_ratio + self._rate * node.cost
         if value > outcome.low:
             outcome.low = value
-            outcome.pair = FoundPair(before[0], own, other, log_ratio)
+            outcome.pair = LossyPair(before[0], own, other, log_ratio)
 
     def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         """ln Z(v)/Z(w) of two words, in floats."""

@@ -23,7 +23,7 @@ from symveil.pictures.road_map import Road
 
 NAMES = ("symbol", "state", "link_id", "id", "name")
 """Columns that may name the symbol of a row, the first that is there."""
-_PLACES = (
+_USUAL_NAMES = (
     ("x1", "y1", "x2", "y2"),
     ("u_lon", "u_lat", "v_lon", "v_lat"),
     ("x", "y"),
@@ -73,7 +73,7 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
 def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
     names = [name.strip().lower() for name in header]
     state = next((names.index(name) for name in NAMES if name in names), None)
-    chosen = next((columns for columns in _PLACES if all(name in names for name in columns)), None)
+    chosen = next((columns for columns in _USUAL_NAMES if all(name in names for name in columns)), None)
     if state is None or chosen is None:
         raise FileError(
             str(file),
@@ -103,8 +103,8 @@ def read_grid(text: str) -> tuple[int, int] | None:
     >>> read_grid("6"), read_grid("6x4"), read_grid("zones.csv")
     ((6, 6), (6, 4), None)
     """
-    found = _GRID.fullmatch(text)
-    return None if found is None else (int(found[1]), int(found[2] or found[1]))
+    match = _GRID.fullmatch(text)
+    return None if match is None else (int(match[1]), int(match[2] or match[1]))
 
 
 def read_zones(path: str | Path) -> dict[str, str]:
@@ -174,9 +174,9 @@ def grid_zones(points: Mapping[str, tuple[float, float]], *, columns: int, rows:
         raise ParameterError(
             "zones", expected=f"a grid of 1 to {_MOST_CELLS} cells, such as 6 or 6x4", found=f"{columns}x{rows}"
         )
-    places = np.array(list(points.values()), dtype=np.float64)
-    low, high = places.min(axis=0), places.max(axis=0)
+    points_array = np.array(list(points.values()), dtype=np.float64)
+    low, high = points_array.min(axis=0), points_array.max(axis=0)
     cells = np.array([columns, rows])
     extent = np.where(high > low, high - low, 1.0)
-    found = np.clip(np.floor((places - low) / extent * cells).astype(np.int64), 0, cells - 1)
-    return {name: f"{column},{row}" for name, (column, row) in zip(points, found.tolist(), strict=True)}
+    cell_numbers = np.clip(np.floor((points_array - low) / extent * cells).astype(np.int64), 0, cells - 1)
+    return {name: f"{column},{row}" for name, (column, row) in zip(points, cell_numbers.tolist(), strict=True)}

@@ -122,21 +122,21 @@ def road_model(
         raise ParameterError(
             "graph", expected="a directed graph: each way of a road is a link", found="an undirected one"
         )
-    places = {node: _place(node, data) for node, data in graph.nodes(data=True)}
+    positions = {node: _coordinates(node, data) for node, data in graph.nodes(data=True)}
     several = graph.is_multigraph()
     edges = graph.edges(keys=True, data=True) if several else ((u, v, 0, data) for u, v, data in graph.edges(data=True))
     lines: dict[str, Line] = {}
-    found: list[tuple[str, object, object]] = []
+    results: list[tuple[str, object, object]] = []
     for u, v, key, data in edges:
         plain = f"{u}-{v}"
         name = plain if key == 0 and plain not in lines else f"{plain}-{key}"
         if name in lines:
             raise ModelError("edges", expected="links with names of their own", found=repr(name[:60]))
-        lines[name] = _line(name, data, places[u], places[v])
-        found.append((name, u, v))
+        lines[name] = _line(name, data, positions[u], positions[v])
+        results.append((name, u, v))
     if not lines:
         raise ModelError("edges", expected="at least one link", found="none")
-    return _model(found, lines, notes=("links are numbered by the nodes of the graph: u-v",))
+    return _model(results, lines, notes=("links are numbered by the nodes of the graph: u-v",))
 
 
 def _model(edges: Sequence[tuple[str, object, object]], lines: dict[str, Line], *, notes: tuple[str, ...]) -> RoadModel:
@@ -167,7 +167,7 @@ def _read(path: Path) -> Any:
     return read_graphml(path)
 
 
-def _place(node: object, data: dict[str, Any]) -> tuple[float, float]:
+def _coordinates(node: object, data: dict[str, Any]) -> tuple[float, float]:
     try:
         x, y = float(data["x"]), float(data["y"])
     except (LookupError, TypeError, ValueError):

@@ -116,9 +116,9 @@ def _edge_column(path: Path, header: Sequence[str], given: str | None, usual: Se
     if given is None and known:
         return plain.index(known[0])
     expected = repr(given) if given is not None else either(usual)
-    found = f"{list(header).count(given)} of it" if given is not None else "none"
+    actual = f"{list(header).count(given)} of it" if given is not None else "none"
     raise FileError(
-        str(path), expected=f"one column {expected} (`{option}`)", found=f"{found} in {len(header)} columns"
+        str(path), expected=f"one column {expected} (`{option}`)", found=f"{actual} in {len(header)} columns"
     )
 
 
@@ -128,10 +128,10 @@ def wkt_line(text: str, *, where: str) -> Line:
     >>> wkt_line("LINESTRING (1 2, 3 4.5)", where="x").tolist()
     [[1.0, 2.0], [3.0, 4.5]]
     """
-    found = _WKT_LINE.fullmatch(text.strip())
-    if found is None:
+    match = _WKT_LINE.fullmatch(text.strip())
+    if match is None:
         raise FileError(where, expected="WKT such as LINESTRING (8.5 47.3, 8.6 47.4)", found=repr(text[:40]))
-    return _points(found[1], where)
+    return _points(match[1], where)
 
 
 def _points(text: str, where: str) -> Line:
@@ -157,11 +157,11 @@ def _header(
 ) -> tuple[list[str], int, bool]:
     """The columns of a table of shapes, which of them names a shape, and whether it is written as WKT."""
     names = [name.strip().lower() for name in header]
-    place = next((names.index(name) for name in called if name in names), None)
+    index = next((names.index(name) for name in called if name in names), None)
     shaped = names.count("wkt") == 1
-    if place is None or not (shaped or all(names.count(name) == 1 for name in numbers)):
+    if index is None or not (shaped or all(names.count(name) == 1 for name in numbers)):
         raise FileError(str(path), expected=expected, found=f"{len(names)} other columns")
-    return names, place, shaped
+    return names, index, shaped
 
 
 def _zones_of_table(path: Path) -> dict[str, list[Line]]:
@@ -173,7 +173,7 @@ def _zones_of_table(path: Path) -> dict[str, list[Line]]:
             where = f"{path}: line {line}"
             if shaped:
                 text = row[names.index("wkt")]
-                rings = [_points(found[1], where) for found in _WKT_RING.finditer(text)]
+                rings = [_points(match[1], where) for match in _WKT_RING.finditer(text)]
                 if not text.strip().upper().startswith(("POLYGON", "MULTIPOLYGON")) or not rings:
                     raise FileError(where, expected="WKT such as POLYGON ((0 0, 1 0, 1 1, 0 0))", found=repr(text[:40]))
             else:
@@ -217,8 +217,8 @@ def _ring(ring: Any) -> Line:
 
 
 def _feature_name(feature: dict[str, Any], where: str) -> str:
-    said = feature.get("properties")
-    properties = said if isinstance(said, dict) else {}
+    given = feature.get("properties")
+    properties = given if isinstance(given, dict) else {}
     for name in _ZONE_NAMES:
         if isinstance(properties.get(name), str | int) and not isinstance(properties[name], bool):
             return str(properties[name])

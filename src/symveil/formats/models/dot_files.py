@@ -140,10 +140,9 @@ class _Parser:
         raise self._error("a > for every <", _END, at)
 
     def _error(self, expected: str, found: str | None = None, at: int | None = None) -> FileError:
-        if found is None:
-            found = shown(self.token) if self.token or self.is_quoted else _END
+        token = shown(self.token) if self.token or self.is_quoted else _END
         line = self._text.count("\n", 0, self._begin if at is None else at) + 1
-        return FileError(f"{self._where}: line {line}", expected=expected, found=found)
+        return FileError(f"{self._where}: line {line}", expected=expected, found=found or token)
 
     def _is(self, mark: str) -> bool:
         return self.token == mark and not self.is_name and not self.is_quoted
@@ -197,7 +196,9 @@ class _Parser:
         return graph
 
     def _statements(self, values: Values, looks: Values, *, depth: int) -> dict[str, None]:
-        """What stands in braces; returns the nodes in it. `values` is what is said of all edges, `looks` of nodes."""
+        """What stands in braces; returns the nodes in it. `values` holds the attributes of all edges, `looks` those of
+        nodes.
+        """
         if depth > _DEEPEST:
             raise self._error(f"subgraphs nested at most {_DEEPEST} deep", "more")
         self._require("{", "{")
@@ -216,8 +217,8 @@ class _Parser:
         if kind and self._is("["):  # what holds for everything from here on
             if kind == "node":
                 return values, {**looks, **self._attributes(_LOOKS)}
-            said = self._attributes()
-            return ({**values, **said} if kind == "edge" else values), looks
+            attributes = self._attributes()
+            return ({**values, **attributes} if kind == "edge" else values), looks
         if is_node and self._take("="):
             self._text_of("a value")
             return values, looks
@@ -233,13 +234,13 @@ class _Parser:
                 if node not in self._graph.nodes and looks:
                     self._graph.looks[node] = looks
             self._graph.nodes.update(group)
-        said = self._attributes((*ATTRIBUTES, *_LOOKS))
+        attributes = self._attributes((*ATTRIBUTES, *_LOOKS))
         if len(groups) > 1:
-            odds = {name: value for name, value in said.items() if name in _OF_EDGES}
+            odds = {name: value for name, value in attributes.items() if name in _OF_EDGES}
             self._connect(groups, {**values, **odds} if odds else values)
-        elif is_node and said:
+        elif is_node and attributes:
             node = next(iter(groups[0]))
-            self._graph.looks[node] = {**self._graph.looks.get(node, {}), **said}
+            self._graph.looks[node] = {**self._graph.looks.get(node, {}), **attributes}
         return values, looks
 
     def _group(self, values: Values, looks: Values, depth: int) -> dict[str, None]:
@@ -256,17 +257,17 @@ class _Parser:
         return self._statements(values, looks, depth=depth + 1)
 
     def _attributes(self, wanted: tuple[str, ...] = _OF_EDGES) -> Values:
-        """What is said of the odds and the event, or of what is `wanted`, in any number of lists in brackets."""
-        said: Values = {}
+        """The attributes for odds and event, or the `wanted` ones, from any number of lists in brackets."""
+        values: Values = {}
         while self._take("["):
             while not self._take("]"):
                 name = self._text_of("an attribute, or ]")
                 value = self._text_of("a value") if self._take("=") else "true"
                 if name in wanted:
-                    said[name] = value
+                    values[name] = value
                 if not self._take(","):
                     self._take(";")
-        return said
+        return values
 
     def _connect(self, groups: list[dict[str, None]], values: Values) -> None:
         for ones, others in pairwise(groups):
@@ -296,31 +297,31 @@ Drawn = MarkovChain | TransitionSystem | LogicalSystem | StochasticSystem
 def read_dot_file(path: Path, *, notes: list[str] | None = None) -> Drawn:
     """The model in a DOT file; `notes` gets a sentence for what was assumed or left out."""
     graph = parse_dot(read_text(path, what="DOT file", at_most=_LARGEST_FILE), where=str(path))
-    said: list[str] = []
+    sentences: list[str] = []
     if graph.others:
-        said.append("there are several graphs: the first one was read")
+        sentences.append("there are several graphs: the first one was read")
     starts = _starts(path, graph) if graph.directed else set()
     if starts:
-        said.append("invisible nodes are no states: they show where runs begin")
+        sentences.append("invisible nodes are no states: they show where runs begin")
     nodes = [node for node in graph.nodes if node not in starts]
     if any(graph.looks.get(node, {}).get(LABEL, node) not in (node, "\\N") for node in nodes):
-        said.append("states are called by the names of their nodes, not by the labels that are drawn")
+        sentences.append("states are called by the names of their nodes, not by the labels that are drawn")
     edges = [edge for edge in graph.edge_list() if edge[0] not in starts]
     initial = list(dict.fromkeys(target for source, target, _ in graph.edge_list() if source in starts))
     labelled = graph.directed and any(values.get(LABEL) for _, _, values in edges)
     odds = any(name in values for _, _, values in edges for name in ATTRIBUTES)
     with placed(lambda where: f"{path}: {where}"):
         if labelled and (initial or not odds):
-            model = _system(nodes, edges, initial, odds=odds, notes=said)
+            model = _system(nodes, edges, initial, odds=odds, notes=sentences)
         else:
             if labelled:
-                said.append("the labels of edges were not read: nothing shows where runs begin")
+                sentences.append("the labels of edges were not read: nothing shows where runs begin")
             if len(initial) > 1:
                 raise ModelError("initial", expected="one initial state of a Markov chain", found=f"{len(initial)}")
             first = initial[0] if initial else None
-            model = graph_chain(nodes, edges, directed=graph.directed, initial=first, notes=said)
+            model = graph_chain(nodes, edges, directed=graph.directed, initial=first, notes=sentences)
     if notes is not None:
-        notes.extend(said)
+        notes.extend(sentences)
     return model
 
 
@@ -328,8 +329,8 @@ def _starts(path: Path, graph: DotGraph) -> set[str]:
     """The nodes that are drawn only to point to where runs begin; one without edges is an ornament."""
     hidden = {node for node in graph.nodes if _is_hidden(node, graph.looks.get(node, {}))}
     for source, target, values in graph.edge_list():
-        said = values.get(LABEL) or any(name in values for name in ATTRIBUTES)
-        if target in hidden or (source in hidden and said):
+        label = values.get(LABEL) or any(name in values for name in ATTRIBUTES)
+        if target in hidden or (source in hidden and label):
             raise FileError(
                 str(path),
                 expected="an invisible node to show where runs begin, by an edge without a label",

@@ -32,7 +32,7 @@ from typing import BinaryIO, cast
 
 from symveil.errors import FileError
 from symveil.formats.models.explicit_states import Valuations, declarations_beside, is_number
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
 from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes
 from symveil.models.labelled_chain import LabelledChain, read_valuation
@@ -55,12 +55,12 @@ class _Member(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         """The next bytes."""
-        found = self._file.read(min(len(buffer), self._left, _PIECE))
-        if self._left and not found and len(buffer):
+        content = self._file.read(min(len(buffer), self._left, _PIECE))
+        if self._left and not content and len(buffer):
             raise EOFError
-        self._left -= len(found)
-        buffer[: len(found)] = found
-        return len(found)
+        self._left -= len(content)
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def unarchived(file: BinaryIO, path: Path, ending: str) -> BinaryIO:
@@ -103,7 +103,7 @@ class _Drn:
     labels: list[set[str]] = field(default_factory=list)
     values: list[dict[str, str] | None] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    line_numbers: list[int] = field(default_factory=list)
     actions: int = 0
     """Of the state that is being read."""
 
@@ -115,26 +115,26 @@ def read_drn(
     with open_bytes(path, what="DRN file", most_times=MOST_TIMES) as file:
         try:
             with closing(lines_of(unarchived(file, path, DRN_SUFFIX), path)) as lines:
-                found = _parsed(path, ((number, line.rstrip()) for number, line in enumerate(lines, start=1)))
+                drn = _parsed(path, ((number, line.rstrip()) for number, line in enumerate(lines, start=1)))
         except UnicodeDecodeError:
             raise not_utf8(path, what="DRN file", most_times=MOST_TIMES) from None
-    if found.count is not None and found.count != len(found.labels):
-        raise FileError(str(path), expected=f"{found.count} states, as @nr_states says", found=str(len(found.labels)))
-    if not found.labels:
+    if drn.count is not None and drn.count != len(drn.labels):
+        raise FileError(str(path), expected=f"{drn.count} states, as @nr_states says", found=str(len(drn.labels)))
+    if not drn.labels:
         raise FileError(str(path), expected="a @model with at least one state", found="none")
-    for (_, target, _), place in zip(found.rows, found.places, strict=True):
-        if int(target) >= len(found.labels):
-            raise FileError(f"{path}: line {place}", expected=f"a state below {len(found.labels)}", found=target)
-    own = StateLabels.of(found.labels)
-    valuations = _valuations(path, found)
+    for (_, target, _), line_number in zip(drn.rows, drn.line_numbers, strict=True):
+        if int(target) >= len(drn.labels):
+            raise FileError(f"{path}: line {line_number}", expected=f"a state below {len(drn.labels)}", found=target)
+    own = StateLabels.of(drn.labels)
+    valuations = _valuations(path, drn)
     declared = declarations_beside(path) if valuations is not None else None
     own.add(label_states or {}, where=str(path))
     if not (declared and declared[1].observable):
         own.require_seen(path)
-    with placed(lambda where: row_place(where, lambda row: f"{path}: line {found.places[row]}", file=path)):
+    with placed(lambda where: row_location(where, lambda row: f"{path}: line {drn.line_numbers[row]}", file=path)):
         return explicit_chain(
-            len(found.labels),
-            found.rows,
+            len(drn.labels),
+            drn.rows,
             own,
             own.shown(),
             valuations=valuations,
@@ -144,75 +144,75 @@ def read_drn(
 
 
 def _parsed(path: Path, lines: Iterator[tuple[int, str]]) -> _Drn:
-    found = _Drn()
+    drn = _Drn()
     header, in_model = "", False
     for number, line in lines:
         text, where = line.strip(), f"{path}: line {number}"
         if in_model:
-            _model_line(found, text, number, where)
+            _model_line(drn, text, number, where)
         elif text == "@model":
             in_model = True
         elif text in _HEADERS:
             header = text
         elif text and not text.startswith("//"):
-            _head_line(found, text, header, where)
-    if not found.is_chain or not in_model:
+            _head_line(drn, text, header, where)
+    if not drn.is_chain or not in_model:
         raise FileError(str(path), expected="a DRN file with @type: DTMC and @model", found="none")
-    return found
+    return drn
 
 
-def _head_line(found: _Drn, text: str, header: str, where: str) -> None:
+def _head_line(drn: _Drn, text: str, header: str, where: str) -> None:
     name, _, value = (part.strip() for part in text.partition(":"))
     if name == "@type":
         if value.upper() != "DTMC":
             raise FileError(where, expected="a Markov chain, @type: DTMC", found=repr(value[:40]))
-        found.is_chain = True
+        drn.is_chain = True
     elif name == "@value_type":
         if value not in ("double", "rational"):
             raise FileError(where, expected="probabilities (double or rational)", found=repr(value[:40]))
     elif header == "@nr_states":
         if not is_number(text) or not 0 < int(text) <= _MOST_STATES:
             raise FileError(where, expected=f"1 to {_MOST_STATES} states", found=repr(text[:40]))
-        found.count = int(text)
+        drn.count = int(text)
     elif header in ("@parameters", "@placeholders"):
         raise FileError(where, expected="a chain without parameters", found=repr(text[:40]))
     elif header not in ("@reward_models", "@nr_choices"):
         raise FileError(where, expected="a DRN file", found=repr(text[:40]))
 
 
-def _model_line(found: _Drn, text: str, number: int, where: str) -> None:
+def _model_line(drn: _Drn, text: str, number: int, where: str) -> None:
     if not text:
         return
     if text.startswith("//"):
         inside = text.removeprefix("//").strip()
-        if found.labels and inside.startswith("[") and inside.endswith("]"):
-            found.values[-1] = read_valuation(inside[1:-1].replace("\t", " "))
+        if drn.labels and inside.startswith("[") and inside.endswith("]"):
+            drn.values[-1] = read_valuation(inside[1:-1].replace("\t", " "))
     elif state := _STATE.fullmatch(text):
-        if int(state[1]) != len(found.labels) or len(found.labels) == _MOST_STATES:
-            raise FileError(where, expected=f"state {len(found.labels)}, in order", found=f"state {state[1]}")
+        if int(state[1]) != len(drn.labels) or len(drn.labels) == _MOST_STATES:
+            raise FileError(where, expected=f"state {len(drn.labels)}, in order", found=f"state {state[1]}")
         labels = [quoted or plain for quoted, plain in _LABEL.findall(state[2])]
         require_label_names(labels, where=where)
-        found.labels.append(set(labels))
-        found.values.append(None)
-        found.actions = 0
+        drn.labels.append(set(labels))
+        drn.values.append(None)
+        drn.actions = 0
     elif text.startswith("action"):
-        found.actions += 1
-        if not found.labels or found.actions > 1:
+        drn.actions += 1
+        if not drn.labels or drn.actions > 1:
             raise FileError(where, expected="one action in each state of a Markov chain", found="another")
-    elif (move := _MOVE.fullmatch(text)) and found.actions:
-        found.rows.append((str(len(found.labels) - 1), move[1], move[2]))
-        found.places.append(number)
+    elif (move := _MOVE.fullmatch(text)) and drn.actions:
+        drn.rows.append((str(len(drn.labels) - 1), move[1], move[2]))
+        drn.line_numbers.append(number)
     else:
         raise FileError(where, expected="a state, an action, or a move such as 1 : 0.5", found=repr(text[:40]))
 
 
-def _valuations(path: Path, found: _Drn) -> Valuations | None:
+def _valuations(path: Path, drn: _Drn) -> Valuations | None:
     """The values of the variables, if every state has all of them."""
-    if found.values[0] is None:
+    if drn.values[0] is None:
         return None
-    variables = tuple(found.values[0])
+    variables = tuple(drn.values[0])
     values = []
-    for state, own in enumerate(found.values):
+    for state, own in enumerate(drn.values):
         if own is None or tuple(own) != variables:
             raise FileError(
                 str(path), expected="the values of the same variables in every state", found=f"others in state {state}"

@@ -76,10 +76,10 @@ def read_states(path: Path, count: int) -> Valuations:
     """The values of `count` states in a `.sta` file; each state once, and no two of them alike."""
     lines = numbered(path, what="file of states")
     number, head = next(lines, (1, ""))
-    found = _HEAD.fullmatch(head)
-    if found is None:
+    match = _HEAD.fullmatch(head)
+    if match is None:
         raise FileError(f"{path}: line {number}", expected="variables such as (s,d)", found=repr(head[:40]))
-    variables = tuple(name.strip() for name in found[1].split(","))
+    variables = tuple(name.strip() for name in match[1].split(","))
     if len(set(variables)) < len(variables):
         raise FileError(f"{path}: line {number}", expected="each variable once", found="one twice")
     values: dict[int, tuple[str, ...]] = {}
@@ -138,11 +138,11 @@ def read_declarations(text: str, *, where: str) -> Declarations:
     >>> read_declarations("dtmc global secret pay : [1..3]; module m observable out : bool; endmodule", where="m.pm")
     Declarations(observable=('out',), secret=('pay',))
     """
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for word, name in _DECLARED.findall(_COMMENT.sub("", text)):
-        if found.setdefault(name, word) != word:
+        if results.setdefault(name, word) != word:
             raise FileError(where, expected=f"variable {name} to be observable or secret", found="both")
-    seen, hidden = ([name for name, word in found.items() if word == kind] for kind in ("observable", "secret"))
+    seen, hidden = ([name for name, word in results.items() if word == kind] for kind in ("observable", "secret"))
     return Declarations(tuple(seen), tuple(hidden))
 
 

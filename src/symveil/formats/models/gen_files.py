@@ -71,23 +71,23 @@ class _Tokens:
         self._path = path
         self._all: list[_Token] = []
         line, at = 1, 0
-        for found in _TOKEN.finditer(text):
-            line += text.count("\n", at, found.start())
-            at = found.start()
-            quoted = found[1] if found[1] is not None else found[2]
+        for match in _TOKEN.finditer(text):
+            line += text.count("\n", at, match.start())
+            at = match.start()
+            quoted = match[1] if match[1] is not None else match[2]
             if quoted is not None:
                 spelled = _ENTITY.sub(lambda entity: _ENTITIES[entity[1]], re.sub(r"[\x00-\x1f]+", " ", quoted))
                 self._all.append(_Token(spelled, NAME, line))
-            elif found[3] or found[4]:
-                self._all.append(_Token(found[3] or found[4], FLAGS, line))
-            elif found[5]:
-                self._all.append(_Token(re.sub(r"\s", "", found[5]), MARKUP, line))
-            elif found[6] and not found[6].isspace():
-                kind = MARKUP if found[6] in "<>" else INDEX if is_number(found[6]) else NAME
-                self._all.append(_Token(found[6], kind, line))
-                if found[6][0] == "+":
+            elif match[3] or match[4]:
+                self._all.append(_Token(match[3] or match[4], FLAGS, line))
+            elif match[5]:
+                self._all.append(_Token(re.sub(r"\s", "", match[5]), MARKUP, line))
+            elif match[6] and not match[6].isspace():
+                kind = MARKUP if match[6] in "<>" else INDEX if is_number(match[6]) else NAME
+                self._all.append(_Token(match[6], kind, line))
+                if match[6][0] == "+":
                     raise self.refuse("flags of an event such as +o+", self._all[-1])
-                if found[6][0] in "\"'" or (kind == NAME and _NUMERIC.fullmatch(found[6])):
+                if match[6][0] in "\"'" or (kind == NAME and _NUMERIC.fullmatch(match[6])):
                     raise self.refuse("an index of at most 9 digits, or a name in quotes", self._all[-1])
         self._at = 0
 
@@ -172,15 +172,15 @@ class _States:
 
     def find(self, token: _Token) -> str:
         """The state that a token means: a bare number by its index, what is in quotes by its name."""
-        found = self._by_index.get(int(token.text)) if token.kind == INDEX else self._by_name.get(token.text)
-        if found is None and self._grows in ("anything", token.kind) and token.kind in (INDEX, NAME):
+        result = self._by_index.get(int(token.text)) if token.kind == INDEX else self._by_name.get(token.text)
+        if result is None and self._grows in ("anything", token.kind) and token.kind in (INDEX, NAME):
             self._grows = token.kind
             if "#" not in token.text:
-                found = self._add(token, token.text)
-        if found is None:
+                result = self._add(token, token.text)
+        if result is None:
             meant = "the index of a state" if token.kind == INDEX else "the name of a state, without #"
             raise self._tokens.refuse(f"states of <States>: {meant}", token)
-        return found
+        return result
 
     def close(self) -> None:
         """From here on no state is new."""
@@ -214,10 +214,10 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
     kind = re.search(r'ftype="([^"]*)"', head[2]) if head else None
     if head is None or (kind and kind[1] not in ("Generator", "System")):
         old = _OLD_HEAD.match(text)
-        found = f"the type {kind[1][:40]!r}" if kind else "another beginning"
+        actual = f"the type {kind[1][:40]!r}" if kind else "another beginning"
         if old:  # from before libFAUDES 2.11; it does not read them either
-            found = f"libFAUDES' old format <{old[1]}Generator>, which says flags elsewhere: write them in <Alphabet>"
-        raise FileError(str(file), expected="a file that begins with <Generator>", found=found)
+            actual = f"libFAUDES' old format <{old[1]}Generator>, which says flags elsewhere: write them in <Alphabet>"
+        raise FileError(str(file), expected="a file that begins with <Generator>", found=actual)
     tokens = _Tokens("\n" * text.count("\n", 0, head.end()) + text[head.end() :], file)
     sections = _sections(tokens)
     events = _alphabet(tokens, sections.get("Alphabet", []))
@@ -280,10 +280,12 @@ def _alphabet(tokens: _Tokens, inside: Sequence[_Token]) -> dict[str, _Event]:
                 raise tokens.refuse("each event once", token)
             events[token.text], last = _Event(), token.text
             continue
-        said = None if last is None or len(token.text) > _LONGEST_FLAGS else _Event(_flags(token.text), is_marked=True)
-        if last is None or said is None or (events[last].is_marked and events[last] != said):
+        event_of_line = (
+            None if last is None or len(token.text) > _LONGEST_FLAGS else _Event(_flags(token.text), is_marked=True)
+        )
+        if last is None or event_of_line is None or (events[last].is_marked and events[last] != event_of_line):
             raise tokens.refuse("flags of an event such as +o+ or 0x3, the same wherever they are repeated", token)
-        events[last] = said
+        events[last] = event_of_line
     return events
 
 

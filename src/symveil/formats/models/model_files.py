@@ -81,36 +81,36 @@ def load_model(
     """
     file = Path(path)
     kind = suffix(Path(file.name.lower().removesuffix(".xz")))
-    said: list[str] = []
+    sentences: list[str] = []
     model: AnyModel
     if labels is not None and kind != PRISM_SUFFIX:
-        found = f"labels with a {kind} file" if kind else "labels with another file"
-        raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=found)
+        actual = f"labels with a {kind} file" if kind else "labels with another file"
+        raise FileError(str(file), expected="a PRISM .tra file, which label files belong to", found=actual)
     if label_states and kind not in (PRISM_SUFFIX, LABEL_SUFFIX, DRN_SUFFIX, UMB_SUFFIX):
         expected = "a .tra, .drn or .umb file with `label_states`, whose states have numbers"
         raise FileError(str(file), expected=expected, found=f"a {kind} file" if kind else "another file")
     if kind in TABLE_SUFFIXES:
-        model = read_transition_table(file, notes=said)
+        model = read_transition_table(file, notes=sentences)
     elif kind in DOT_SUFFIXES:
-        model = read_dot_file(file, notes=said)
+        model = read_dot_file(file, notes=sentences)
     elif kind == GRAPHML_SUFFIX:
-        model = _read_graphml(file, said)
+        model = _read_graphml(file, sentences)
     elif kind in _SYSTEM_READERS:
-        model = _SYSTEM_READERS[kind](file, notes=said)
+        model = _SYSTEM_READERS[kind](file, notes=sentences)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
         beside = None if labels is None else Path(labels)
-        model = read_prism(_transitions_of(file), labels=beside, label_states=label_states, notes=said)
+        model = read_prism(_transitions_of(file), labels=beside, label_states=label_states, notes=sentences)
     elif kind == DRN_SUFFIX:
-        model = read_drn(file, label_states=label_states, notes=said)
+        model = read_drn(file, label_states=label_states, notes=sentences)
     elif kind == UMB_SUFFIX:
-        model = _read_umb(file, label_states, said)
+        model = _read_umb(file, label_states, sentences)
     else:
         text = read_text(file, what="model file", at_most=_LARGEST_FILE)
         if kind not in ("", ".json") and not text.lstrip().startswith("{"):
             raise wrong_suffix(file, MODEL_SUFFIXES)
-        model = parse_model(text, name=str(file), notes=said)
+        model = parse_model(text, name=str(file), notes=sentences)
     if notes is not None:
-        notes.extend(f"{file}: {note}" for note in said)
+        notes.extend(f"{file}: {note}" for note in sentences)
     return model
 
 

@@ -330,14 +330,14 @@ def read_law(path: Path) -> LearnedLaw:
     refuse_deep_nesting(text, where=str(path))
     try:
         document = json.loads(text)
-        said = document.get("law") if isinstance(document, dict) else None
-        if said is None:
+        law_document = document.get("law") if isinstance(document, dict) else None
+        if law_document is None:
             raise FileError(
                 str(path),
                 expected="a model that symveil learn --epsilon wrote, with a law of words",
                 found="another one",
             )
-        law = _law(said)
+        law = _law(law_document)
         times = document.get("times")
         return law if times is None else replace(law, times=TimeLaw.from_document(times, law.support))
     except FileError:
@@ -346,30 +346,32 @@ def read_law(path: Path) -> LearnedLaw:
         raise FileError(f"{path}: $.law", expected="a law as symveil writes it", found="another document") from None
 
 
-def _law(said: dict[str, Any]) -> LearnedLaw:
+def _law(document: dict[str, Any]) -> LearnedLaw:
     for name in ("lengths", "symbols", "zones", "zone", "source", "target", "at_most_once", "constraints"):
-        if not isinstance(said.get(name, []), list):
+        if not isinstance(document.get(name, []), list):
             raise TypeError(name)
-    symbols, zones = tuple(map(_text, said["symbols"])), tuple(map(_text, said["zones"]))
-    shortest, longest = map(_whole, said["lengths"])
-    arrays = {name: np.array([*map(_whole, said[name])], dtype=np.int64) for name in ("zone", "source", "target")}
+    symbols, zones = tuple(map(_text, document["symbols"])), tuple(map(_text, document["zones"]))
+    shortest, longest = map(_whole, document["lengths"])
+    arrays = {name: np.array([*map(_whole, document[name])], dtype=np.int64) for name in ("zone", "source", "target")}
     sizes = len(symbols) * max(len(zones), 1) * longest
-    if longest < shortest or len(said["parameters"]["lengths"]) != longest - shortest + 1 or sizes > MOST_SUMS:
+    if longest < shortest or len(document["parameters"]["lengths"]) != longest - shortest + 1 or sizes > MOST_SUMS:
         raise ValueError("lengths that do not fit")
-    split = None if said.get("split") is None else _whole(said["split"])
+    split = None if document.get("split") is None else _whole(document["split"])
     support = Support(symbols=len(symbols), shortest=shortest, longest=longest, split=split, **arrays)
     if support.zones != len(zones):
         raise ValueError("zones that do not fit")
     wanted = {name: len(values) for name, values in no_parameters(support).items()}
-    parameters = {name: np.array([*map(_number, said["parameters"][name])], dtype=np.float64) for name in FEATURES}
-    once = tuple(map(_whole, said.get("at_most_once", ())))
-    models = [require_words(parse_model(json.dumps(each))) for each in said.get("constraints", ())]
+    parameters = {name: np.array([*map(_number, document["parameters"][name])], dtype=np.float64) for name in FEATURES}
+    once = tuple(map(_whole, document.get("at_most_once", ())))
+    models = [require_words(parse_model(json.dumps(each))) for each in document.get("constraints", ())]
     right = (
         all(0 <= code < len(symbols) for code in once)
         and (split is None or split >= 1)
         and 1 <= shortest <= longest
         and len(arrays["zone"]) == len(symbols) == len(set(symbols)) > 0
-        and len(arrays["source"]) == len(arrays["target"]) == len(set(zip(said["source"], said["target"], strict=True)))
+        and len(arrays["source"])
+        == len(arrays["target"])
+        == len(set(zip(document["source"], document["target"], strict=True)))
         and all(each.min(initial=0) >= 0 and each.max(initial=0) < len(symbols) for each in arrays.values())
         and all(
             values.shape == (wanted[name],) and _can_be_weighed(name, values) for name, values in parameters.items()
@@ -378,17 +380,17 @@ def _law(said: dict[str, Any]) -> LearnedLaw:
     if not right:
         raise ValueError("sizes that do not fit")
     rules = Rules(once=once, constraints=tuple(models))
-    quality = None if said.get("quality") is None else _quality(said["quality"])
+    quality = None if document.get("quality") is None else _quality(document["quality"])
     return LearnedLaw(
         support=support, parameters=parameters, symbols=symbols, zone_names=zones, rules=rules, quality=quality
     )
 
 
-def _quality(said: dict[str, Any]) -> Quality:
+def _quality(document: dict[str, Any]) -> Quality:
     tables = tuple(
-        TableNoise(_text(each["table"]), _whole(each["cells"]), _number(each["noise"])) for each in said["tables"]
+        TableNoise(_text(each["table"]), _whole(each["cells"]), _number(each["noise"])) for each in document["tables"]
     )
-    quality = Quality(_number(said["persons"]), tables)
+    quality = Quality(_number(document["persons"]), tables)
     if not (1 <= quality.persons < np.inf and all(each.cells >= 0 and 0 <= each.noise < np.inf for each in tables)):
         raise ValueError("numbers that do not fit")
     return quality

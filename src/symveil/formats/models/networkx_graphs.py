@@ -122,8 +122,8 @@ def _refuse_bombs(content: bytes, path: Path) -> None:
     except FileError:
         raise
     except expat.ExpatError as error:
-        found = expat.ErrorString(error.code)
-        raise FileError(f"{path}: line {error.lineno}", expected="GraphML", found=found) from None
+        problem = expat.ErrorString(error.code)
+        raise FileError(f"{path}: line {error.lineno}", expected="GraphML", found=problem) from None
     except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
         raise FileError(str(path), expected="GraphML in UTF-8", found="another encoding") from None
 

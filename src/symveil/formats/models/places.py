@@ -13,8 +13,8 @@ _ROW = re.compile(r"transitions\[(\d+)\]")
 
 
 @contextmanager
-def placed(place: Callable[[str], str]) -> Iterator[None]:
-    """Inside the block a model is built; `place` turns where it went wrong in the model into where in the file.
+def placed(location: Callable[[str], str]) -> Iterator[None]:
+    """Inside the block a model is built; `location` turns where it went wrong in the model into where in the file.
 
     >>> with placed(lambda where: f"roads.json: $.{where}"):
     ...     raise ModelError("initial", expected="a state", found="none")
@@ -24,18 +24,18 @@ def placed(place: Callable[[str], str]) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        where = place(error.where)
+        where = location(error.where)
         error.args = (where + str(error).removeprefix(error.where),)
         error.where = where
         raise
 
 
-def row_place(where: str, rows: Callable[[int], str], *, file: Path) -> str:
+def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
     """The place in a file of rows: that of the transition that was wrong, by its number, or the file as a whole.
 
-    >>> row_place("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
+    >>> row_location("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
     't.csv: line 3'
-    >>> row_place("initial", [].__getitem__, file=Path("t.csv"))
+    >>> row_location("initial", [].__getitem__, file=Path("t.csv"))
     't.csv: initial'
     """
     row = _ROW.match(where)

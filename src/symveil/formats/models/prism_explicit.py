@@ -106,7 +106,7 @@ def read_prism(
 
     `label_states` are labels that no file has, with the numbers of their states.
     """
-    count, rows, places = _read_transitions(path, notes)
+    count, rows, line_numbers = _read_transitions(path, notes)
     of_states = _beside(path, STATE_SUFFIX)
     valuations = None if of_states is None else read_states(of_states, count)
     declared = None if labels is not None else declarations_beside(path)
@@ -114,8 +114,8 @@ def read_prism(
     by_values = valuations is not None and declared is not None and declared[1].observable
     rewards = label_file is not None and suffix(label_file) == REWARD_SUFFIX
     if label_states and (by_values or rewards):
-        found = "rewards" if rewards else "a program that declares observable variables"
-        raise FileError(str(path), expected="labels, where states are named for them", found=found)
+        actual = "rewards" if rewards else "a program that declares observable variables"
+        raise FileError(str(path), expected="labels, where states are named for them", found=actual)
     if label_file is None and not by_values and not label_states:
         raise FileError(
             str(path),
@@ -130,7 +130,7 @@ def read_prism(
     if not by_values and not rewards:
         own.require_seen(label_file or path)
     shown = read_rewards(label_file, count) if label_file is not None and rewards else own.shown()
-    with placed(lambda where: f"{path}: {_line(where, rows, places)}"):
+    with placed(lambda where: f"{path}: {_line(where, rows, line_numbers)}"):
         return explicit_chain(count, rows, own, shown, valuations=valuations, declared=declared, notes=notes)
 
 
@@ -148,13 +148,13 @@ def explicit_chain(
     names = [str(state) for state in range(count)] if valuations is None else valuations.names()
     related: list[tuple[str, str]] = []
     if declared is not None and valuations is not None:
-        program, said = declared
-        _require_variables(said, valuations, program)
-        if said.observable:
-            shown = [valuations.part(state, said.observable) for state in range(count)]
+        program, declarations = declared
+        _require_variables(declarations, valuations, program)
+        if declarations.observable:
+            shown = [valuations.part(state, declarations.observable) for state in range(count)]
             notes.append(f"what is seen are the variables that {program.name} declares observable")
-        if said.secret:
-            related = _related(said, valuations, own.initial, names, notes)
+        if declarations.secret:
+            related = _related(declarations, valuations, own.initial, names, notes)
     leaving = {source for source, _, _ in rows}
     stuck = [str(state) for state in range(count) if str(state) not in leaving and state in own.deadlocks]
     if stuck:
@@ -169,17 +169,17 @@ def explicit_chain(
     )
 
 
-def _require_variables(said: Declarations, valuations: Valuations, program: Path) -> None:
-    for variable in (*said.observable, *said.secret):
+def _require_variables(declarations: Declarations, valuations: Valuations, program: Path) -> None:
+    for variable in (*declarations.observable, *declarations.secret):
         if variable not in valuations.variables:
             raise FileError(str(program), expected="variables of the file of states", found=variable)
 
 
 def _related(
-    said: Declarations, valuations: Valuations, initial: list[int], names: list[str], notes: list[str]
+    declarations: Declarations, valuations: Valuations, initial: list[int], names: list[str], notes: list[str]
 ) -> list[tuple[str, str]]:
-    """Initial states that differ in their secrets only: nobody is to tell which of them a run began in."""
-    rest = tuple(variable for variable in valuations.variables if variable not in said.secret)
+    """Initial states that differ in their secrets only: an observer must not learn in which of them a run began."""
+    rest = tuple(variable for variable in valuations.variables if variable not in declarations.secret)
     groups: dict[str, list[int]] = {}
     for state in initial:
         groups.setdefault(valuations.part(state, rest), []).append(state)
@@ -219,7 +219,7 @@ def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], lis
     count = None if storm else int(sizes[0])
     if count is not None and not 0 < count <= _MOST_STATES:
         raise FileError(f"{path}: line {number}", expected=f"1 to {_MOST_STATES} states", found=str(count))
-    rows, places = _rows(path, lines, _MOST_STATES if count is None else count)
+    rows, line_numbers = _rows(path, lines, _MOST_STATES if count is None else count)
     if count is not None and len(rows) != int(sizes[1]):
         raise FileError(
             str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))
@@ -229,15 +229,15 @@ def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], lis
         if not count:
             raise FileError(str(path), expected="at least one transition", found="none")
     # Storm takes moves of probability 0 for none, and its files have some
-    kept = [index for index, row in enumerate(rows) if not (storm and _ZERO.fullmatch(row[2]))]
-    if len(kept) < len(rows):
-        notes.append(f"{len(rows) - len(kept)} transitions of probability 0 were left out")
-    return count, [rows[index] for index in kept], [places[index] for index in kept]
+    remaining = [index for index, row in enumerate(rows) if not (storm and _ZERO.fullmatch(row[2]))]
+    if len(remaining) < len(rows):
+        notes.append(f"{len(rows) - len(remaining)} transitions of probability 0 were left out")
+    return count, [rows[index] for index in remaining], [line_numbers[index] for index in remaining]
 
 
 def _rows(path: Path, lines: Iterator[tuple[int, str]], count: int) -> tuple[list[Row], list[int]]:
     rows: list[Row] = []
-    places: list[int] = []
+    line_numbers: list[int] = []
     for number, line in lines:
         cells = line.split()
         if len(cells) not in (3, 4) or not (is_number(cells[0]) and is_number(cells[1])):
@@ -246,8 +246,8 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]], count: int) -> tuple[lis
             if int(cell) >= count:
                 raise FileError(f"{path}: line {number}", expected=f"a state below {count}", found=cell)
         rows.append((str(int(cells[0])), str(int(cells[1])), cells[2]))
-        places.append(number)
-    return rows, places
+        line_numbers.append(number)
+    return rows, line_numbers
 
 
 def read_labels(path: Path, count: int) -> StateLabels:
@@ -323,15 +323,15 @@ def _declared(header: str, *, where: str) -> dict[int, str]:
     return names
 
 
-def _line(where: str, rows: list[Row], places: list[int]) -> str:
+def _line(where: str, rows: list[Row], line_numbers: list[int]) -> str:
     """`transitions[3][2]` as the line that it stands in; of a wrong sum, the last line of its state."""
     match = re.match(r"transitions\[([0-9]+)\]", where)
-    if match and int(match[1]) < len(places):
-        return f"line {places[int(match[1])]}"
+    if match and int(match[1]) < len(line_numbers):
+        return f"line {line_numbers[int(match[1])]}"
     wrong = _wrong_sum(rows) if where == "transitions" else None
     if wrong is None:
         return where
-    return f"line {max(place for row, place in zip(rows, places, strict=True) if row[0] == wrong)}"
+    return f"line {max(line_number for row, line_number in zip(rows, line_numbers, strict=True) if row[0] == wrong)}"
 
 
 def _wrong_sum(rows: list[Row]) -> str | None:

@@ -27,7 +27,7 @@ from pathlib import Path
 from sys import intern
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.reading import read_lines
 from symveil.models.names import shown
 from symveil.models.probabilities import read_probability
@@ -136,7 +136,7 @@ class EventMarks:
                 )
 
     def seen(self, notes: list[str] | None) -> tuple[str, ...]:
-        """The observable events: all that are not marked `uo`. `notes` is told how many have no mark."""
+        """The observable events: all that are not marked `uo`. `notes` gets a line on how many have no mark."""
         unmarked = sum(1 for event in self.known if event not in self.observable)
         if unmarked and notes is not None:
             many = "1 event" if unmarked == 1 else f"{unmarked} events"
@@ -177,7 +177,7 @@ class StateBlocks:
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
         controllable = self.events.disabled()
-        with placed(lambda where: row_place(where, lambda row: self.where(self.moves[row].line), file=self.file)):
+        with placed(lambda where: row_location(where, lambda row: self.where(self.moves[row].line), file=self.file)):
             if not chances:
                 return LogicalSystem.from_transitions(
                     ((move.source, move.event, move.target) for move in self.moves),
@@ -235,9 +235,9 @@ class StateBlocks:
         """The probabilities of all transitions, or none at all."""
         for move in self.moves:
             if (move.chance is None) != (self.moves[0].chance is None):
-                wanted, found = ("no probability", "one") if move.chance is not None else ("a probability", "none")
+                wanted, actual = ("no probability", "one") if move.chance is not None else ("a probability", "none")
                 raise ModelError(
-                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=found
+                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=actual
                 )
             if move.chance is not None:
                 yield move.chance
@@ -414,7 +414,7 @@ def _has_no_event(line: str) -> bool:
 
 
 def _silent_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    """A move by no event, which nobody sees."""
+    """A move by no event, which no observer sees."""
     where = blocks.where(number)
     target, *rest = [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
     controllable, observable, chance, left = _marks(rest)

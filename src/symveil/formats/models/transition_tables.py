@@ -7,7 +7,7 @@ its two nodes `u` and `v` in each row, is a road network (`road_graphs`).
 
 Channel tables: a CSV or Parquet file with the columns input, output and probability.
 
-A column `related` may name an input that the row's input is to look like. Otherwise that is said apart: all inputs,
+A column `related` may name an input that the row's input is to look like. Otherwise it is given separately: all inputs,
 numbers that are close to each other, or a table of pairs with columns `input` and `related`, and perhaps `distance`.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.maps.coordinates import NAMES
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.reading import csv_rows, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
@@ -55,24 +55,24 @@ def read_transition_table(
     """The model in a transition table.
 
     Without probabilities every move from a state is equally likely. A transition system starts in
-    the first row's state unless `initial` says otherwise. `notes` is told what was assumed.
+    the first row's state unless `initial` says otherwise. `notes` gets a line for each assumption.
     """
     file = Path(path)
-    said = notes if notes is not None else []
+    messages = notes if notes is not None else []
     if suffix(file) != ".parquet" and _lists_edges(read_header(file, what="transition table")):
         from symveil.formats.maps.road_graphs import road_model  # noqa: PLC0415 - it stands above tables
 
         roads = road_model(file)
-        said += ["a table of edges: its links are the states, as symveil roads makes them", *roads.notes]
+        messages += ["a table of edges: its links are the states, as symveil roads makes them", *roads.notes]
         return roads.chain
-    table = read_columns(file, lambda header: _roles(header, file, said), what="transition table")
+    table = read_columns(file, lambda header: _roles(header, file, messages), what="transition table")
     if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: row_place(where, table.row_names.__getitem__, file=file)):
+    with placed(lambda where: row_location(where, table.row_names.__getitem__, file=file)):
         if "symbol" in table.columns:
             if initial is None:
-                said.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
+                messages.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
             rows = zip(sources, table.names("symbol"), targets, strict=True)
             return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
         chances: Sequence[Number]
@@ -80,11 +80,11 @@ def read_transition_table(
             cells = zip(table.columns["probability"], table.row_names, strict=True)
             chances = [_chance(cell, where) for cell, where in cells]
         else:
-            said.append("no column of probabilities: every move from a state is taken as equally likely")
+            messages.append("no column of probabilities: every move from a state is taken as equally likely")
             degree = Counter(sources)
             chances = [Fraction(1, degree[source]) for source in sources]
         rows_of_chain = zip(sources, targets, chances, strict=True)
-        return MarkovChain.from_transitions(rows_of_chain, initial=initial, notes=said)
+        return MarkovChain.from_transitions(rows_of_chain, initial=initial, notes=messages)
 
 
 def read_columns(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], *, what: str) -> Columns:
@@ -167,8 +167,8 @@ def _name(cell: object, where: str) -> str:
     if isinstance(cell, int) and not isinstance(cell, bool):
         return str(cell)
     if not isinstance(cell, str) or not cell:
-        found = "none" if cell in (None, "") else f"a {type(cell).__name__}"
-        raise ModelError(where, expected="a name in every cell", found=found)
+        actual = "none" if cell in (None, "") else f"a {type(cell).__name__}"
+        raise ModelError(where, expected="a name in every cell", found=actual)
     return cell
 
 
@@ -218,9 +218,9 @@ def read_channel(
     Channel(2 inputs, 2 outputs, 1 related pair)
     """
     file = Path(path)
-    said: list[str] = []
+    sentences: list[str] = []
     table = read_columns(
-        file, lambda header: _channel_roles(header, (*_CHANNEL_ROLES, "related"), file, said), what=_WHAT
+        file, lambda header: _channel_roles(header, (*_CHANNEL_ROLES, "related"), file, sentences), what=_WHAT
     )
     if not table.row_names:
         raise FileError(str(file), expected="at least one row", found="none")
@@ -233,9 +233,9 @@ def read_channel(
     elif related is None:
         related = _pairs(inputs, table.columns["related"]) if "related" in table.columns else "all"
     with placed(lambda where: f"{file}: {where}"):
-        channel = Channel.from_rows(zip(inputs, outputs, chances, strict=True), related=related, notes=said)
+        channel = Channel.from_rows(zip(inputs, outputs, chances, strict=True), related=related, notes=sentences)
     if notes is not None:
-        notes.extend(f"{file}: {note}" for note in said)
+        notes.extend(f"{file}: {note}" for note in sentences)
     return channel
 
 
@@ -283,8 +283,8 @@ def _channel_chance(cell: object, where: str) -> Number:
     if isinstance(cell, str):
         cell = cell.strip()
     if not isinstance(cell, str | int | float | Decimal | Fraction) or isinstance(cell, bool):
-        found = "none" if cell is None else f"a {type(cell).__name__}"
-        raise FileError(where, expected="a probability", found=found)
+        actual = "none" if cell is None else f"a {type(cell).__name__}"
+        raise FileError(where, expected="a probability", found=actual)
     read_probability(cell, where=where)
     return cell
 

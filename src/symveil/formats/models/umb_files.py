@@ -35,7 +35,7 @@ from umbi.umb.index import UmbIndex
 from symveil.errors import FileError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 from symveil.formats.models.explicit_states import Valuations, declarations_beside
-from symveil.formats.models.places import placed, row_place
+from symveil.formats.models.places import placed, row_location
 from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
 from symveil.formats.reading import read_bytes
 from symveil.models.labelled_chain import LabelledChain
@@ -85,7 +85,7 @@ def read_umb(
     own.add(label_states or {}, where=str(path))
     if not (declared and declared[1].observable):
         own.require_seen(path)
-    with placed(lambda where: row_place(where, lambda row: f"{path}: a branch of state {rows[row][0]}", file=path)):
+    with placed(lambda where: row_location(where, lambda row: f"{path}: a branch of state {rows[row][0]}", file=path)):
         return explicit_chain(
             count, rows, own, own.shown(), valuations=valuations, declared=declared, notes=notes
         )  # fmt: skip
@@ -98,8 +98,8 @@ class _Archive:
         self.path = path
         content = _unpacked(path, read_bytes(path, what="UMB file", at_most=_LARGEST_FILE))
         if content[257:262] != b"ustar":
-            found = "another file" if content else "an empty file"
-            raise FileError(str(path), expected="a UMB file, which is a tar file, plain or by gzip or xz", found=found)
+            actual = "another file" if content else "an empty file"
+            raise FileError(str(path), expected="a UMB file, which is a tar file, plain or by gzip or xz", found=actual)
         self._files = dict(self._members(content))
 
     def _members(self, content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -123,7 +123,7 @@ class _Archive:
         return FileError(str(self.path), expected="a UMB file", found="a damaged tar file")
 
     def index(self) -> Any:
-        """What `index.json` says about chain, labels and variables; other parts are nobody's business here."""
+        """What `index.json` says about chain, labels and variables; other parts are not read."""
         where = f"{self.path}: index.json"
         content = self._files.get("index.json")
         if content is None:
@@ -154,7 +154,7 @@ class _Archive:
     def array(self, name: str, size: int) -> bytes:
         """The bytes of a file that has to be there, with `size` of them.
 
-        The format takes zeros where an array is missing. Labels that nobody has, because a file was cut, would make a
+        The format takes zeros where an array is missing. Labels that no state has, because a file was cut, would make a
         chain look more private than it is: a missing array is refused, as umbi does.
         """
         content = self._files.get(name)
@@ -169,12 +169,12 @@ class _Archive:
     def bits(self, name: str, count: int) -> npt.NDArray[np.intp]:
         """The numbers of those of `count` states whose bit is set."""
         content = self.array(name, (count + 63) // 64 * 8)
-        found = np.flatnonzero(np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little"))
-        if found.size and found[-1] >= count:
+        results = np.flatnonzero(np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little"))
+        if results.size and results[-1] >= count:
             raise FileError(
                 f"{self.path}: {shown(name)}", expected=f"bits for {count} states", found="more of them set"
             )
-        return found
+        return results
 
     def ranges(self, name: str, count: int, total: int) -> Words:
         """Where the parts of each of `count` things begin among `total`; one part each where there is no file."""
@@ -244,11 +244,11 @@ def _require_chain(path: Path, system: Any) -> None:
     """Refuse what is no Markov chain, before any of it is read."""
     where = f"{path}: index.json"
     if system.time != "discrete" or system.num_players:
-        found = f"{system.time} time" if system.time != "discrete" else f"{system.num_players} players who choose"
-        raise FileError(where, expected="a Markov chain: discrete time, nobody chooses", found=found)
+        actual = f"{system.time} time" if system.time != "discrete" else f"{system.num_players} players who choose"
+        raise FileError(where, expected="a Markov chain: discrete time, nobody chooses", found=actual)
     if system.num_observations:
-        found = f"{system.num_observations} observations"
-        raise FileError(where, expected="a Markov chain, of which the labels of states are seen", found=found)
+        actual = f"{system.num_observations} observations"
+        raise FileError(where, expected="a Markov chain, of which the labels of states are seen", found=actual)
     if system.num_states > _MOST_STATES:
         raise FileError(where, expected=f"1 to {_MOST_STATES} states", found=str(system.num_states))
     if system.num_branches > _MOST_VALUES:
@@ -260,8 +260,8 @@ def _require_chain(path: Path, system: Any) -> None:
         )  # fmt: skip
     kind = system.branch_probability_type
     if kind is None or str(getattr(kind.type, "value", kind.type)) not in ("double", "rational"):
-        found = "none" if kind is None else str(kind.type)
-        raise FileError(where, expected="probabilities of branches (double or rational)", found=found)
+        actual = "none" if kind is None else str(kind.type)
+        raise FileError(where, expected="probabilities of branches (double or rational)", found=actual)
     if kind.size_bits % 16 or kind.size_bits > _LONGEST_RATIONAL:
         raise FileError(
             where, expected=f"rationals of at most {_LONGEST_RATIONAL} bits, by whole bytes", found=str(kind.size_bits)
@@ -323,8 +323,8 @@ def _chances(archive: _Archive, system: Any) -> Sequence[Fraction | Decimal]:
         numerator = int.from_bytes(content[middle - half : middle], "little", signed=True)
         denominator = int.from_bytes(content[middle : middle + half], "little")
         if numerator < 0 or not denominator:
-            found = "a denominator 0" if not denominator else "a negative number"
-            raise FileError(f"{archive.path}: branch {branch}", expected="a probability", found=found)
+            actual = "a denominator 0" if not denominator else "a negative number"
+            raise FileError(f"{archive.path}: branch {branch}", expected="a probability", found=actual)
         chances.append(Fraction(numerator, denominator))
     return chances
 
@@ -345,12 +345,12 @@ def _labels(archive: _Archive, index: Any, count: int) -> list[set[str]]:
     where = f"{archive.path}: index.json: annotations.aps"
     names = {key: described[key].alias or key for key in described}
     require_label_names(list(names.values()), where=where)
-    said = index.transition_system.num_initial_states
-    initial = archive.bits("state-is-initial.bin", count) if said else np.zeros(0, np.intp)
-    if initial.size != said:
+    initial_count = index.transition_system.num_initial_states
+    initial = archive.bits("state-is-initial.bin", count) if initial_count else np.zeros(0, np.intp)
+    if initial.size != initial_count:
         raise FileError(
             f"{archive.path}: state-is-initial.bin",
-            expected=f"{said} initial states, as index.json says",
+            expected=f"{initial_count} initial states, as index.json says",
             found=str(initial.size),
         )
     labels: list[set[str]] = [set() for _ in range(count)]

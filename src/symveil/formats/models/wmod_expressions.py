@@ -154,8 +154,8 @@ class Expressions:
             return self._integer(expression, -self._number(operand, variables))
         if expression.tag == "BinaryExpression":
             return self._binary(expression, operator, variables)
-        found = f"a {expression.tag[:40]}" + (f" with the operator {operator[:10]!r}" if operator else "")
-        raise self.bad(expression, "an expression of constants, variables of foreach and + - * / % .. == < & |", found)
+        actual = f"a {expression.tag[:40]}" + (f" with the operator {operator[:10]!r}" if operator else "")
+        raise self.bad(expression, "an expression of constants, variables of foreach and + - * / % .. == < & |", actual)
 
     def _binary(self, expression: Element, operator: str, variables: Mapping[str, Index]) -> Value:
         operands = self.parts(expression, variables)

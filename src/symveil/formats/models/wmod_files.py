@@ -255,8 +255,8 @@ def _read_module(file: Path, notes: list[str] | None) -> _Module:
     except FileError:
         raise
     except expat.ExpatError as error:
-        found = expat.ErrorString(error.code)
-        raise FileError(f"{file}: line {error.lineno}", expected="XML", found=found) from None
+        actual = expat.ErrorString(error.code)
+        raise FileError(f"{file}: line {error.lineno}", expected="XML", found=actual) from None
     except (LookupError, ValueError):
         raise FileError(str(file), expected="XML in an encoding that expat reads", found="another") from None
     if not module.is_module:

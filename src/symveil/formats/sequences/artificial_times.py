@@ -27,7 +27,7 @@ DEFAULT_START, DEFAULT_STEP = "2000-01-01T00:00:00+00:00", "1m"
 
 @dataclass(frozen=True, slots=True)
 class ArtificialTimes:
-    """When the first event of every sequence is said to be, and how long after each event the next one.
+    """The time that the first event of every sequence gets, and the step from each event to the next one.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class ArtificialTimes:
         if first.microsecond % 1000:
             raise ParameterError("start", expected="whole milliseconds", found=repr(given[:40]))
         given = str(DEFAULT_STEP if step is None else step)
-        found = _STEP.fullmatch(given)
-        if found is None or int(found[1]) == 0:
+        match = _STEP.fullmatch(given)
+        if match is None or int(match[1]) == 0:
             raise ParameterError(
                 "time_step", expected="a whole number above 0 with a unit (ms, s, m, h, d) such as 90s or 1h",
                 found=repr(given[:40]),
             )  # fmt: skip
-        milliseconds = int(found[1]) * _UNITS[found[2]]
+        milliseconds = int(match[1]) * _UNITS[match[2]]
         # Twice: where lengths are secret a released sequence may be longer than any true one
         if timedelta(milliseconds=milliseconds) > _LONGEST or (_LAST - first) / (2 * longest) < timedelta(
             milliseconds=milliseconds
@@ -101,10 +101,9 @@ class ArtificialTimes:
         >>> ArtificialTimes.read().sentence
         'artificial, not the true times: every trace starts at 2000-01-01T00:00:00+00:00, 1m from event to event'
         """
-        told = self.document()
-        return (
-            f"artificial, not the true times: every trace starts at {told['start']}, {told['step']} from event to event"
-        )
+        document = self.document()
+        start, step = document["start"], document["step"]
+        return f"artificial, not the true times: every trace starts at {start}, {step} from event to event"
 
     def column(self, positions: NDArray[np.int64]) -> Any:
         """The times of events by their positions, counted from 1, as a column of dates."""

@@ -294,11 +294,11 @@ def _check_names(file: Path, options: ColumnOptions, names: Sequence[str]) -> No
 def _what_there_is(options: ColumnOptions, wanted: str, names: Sequence[str]) -> str:
     """The names of the columns where they are known to be names.
 
-    The first line of a CSV file that has no header holds somebody's cells. It is taken for a header where another
+    The first line of a CSV file that has no header holds cells of data. It is taken for a header where another
     option names one of its cells; else only a cell is shown that the user has almost typed.
     """
-    asked = [getattr(options, each.name) for each in fields(options) if each.name not in _NO_COLUMNS]
-    typed = {name for value in asked for name in (value if isinstance(value, tuple) else (value,)) if name is not None}
+    given = [getattr(options, each.name) for each in fields(options) if each.name not in _NO_COLUMNS]
+    typed = {name for value in given for name in (value if isinstance(value, tuple) else (value,)) if name is not None}
     if typed.intersection(names):
         listed = ", ".join(names[:_MOST_LISTED])
         return f": {listed}{' …' if len(names) > _MOST_LISTED else ''}"

@@ -5,7 +5,7 @@ go through the disk twice: rows are dealt into files by a hash of their case, ea
 memory and is grouped and sorted by where its cases first appear; these files are then merged. So
 cases come out in the order of their first appearance, their events in order, ties as in the file.
 
-The files have no name (they vanish with the process, even when it is killed) and nobody else can
+The files have no name (they vanish with the process, even when it is killed) and no other process can
 open them: they hold secrets.
 """
 
@@ -33,7 +33,7 @@ from symveil.formats.sequences.records import (
     ID,
     LONGEST,
     PERSON,
-    PLACE,
+    ROW_NUMBER,
     SYMBOLS,
     TIME,
     as_text,
@@ -92,14 +92,14 @@ class Grouping:
 
     def _prepared(self, batch: pa.RecordBatch, order: EventOrder) -> pa.RecordBatch:
         """A batch with the keys of its order, and without what is not needed."""
-        columns, places = self.columns, batch.column(PLACE)
-        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self.plain)
+        columns, rows = self.columns, batch.column(ROW_NUMBER)
+        named = partial(require_named, rows=rows, file=self.file, unit=self.unit, plain=self.plain)
         named(batch.column(columns.case), what="a case")
-        require_filled(batch.column(columns.symbol), places, file=self.file, unit=self.unit, what="a symbol")
+        require_filled(batch.column(columns.symbol), rows, file=self.file, unit=self.unit, what="a symbol")
         require_plain(batch.column(columns.symbol), file=self.file, what="a symbol")
-        arrays = {PLACE: places, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
+        arrays = {ROW_NUMBER: rows, ID: batch.column(columns.case), SYMBOLS: batch.column(columns.symbol)}
         if columns.order is not None:
-            floor, rest = order.keys(batch.column(columns.order), places)
+            floor, rest = order.keys(batch.column(columns.order), rows)
             arrays |= {_FLOOR: pa.array(floor), _REST: pa.array(rest)}
         if columns.person is not None:
             person = batch.column(columns.person)
@@ -116,8 +116,8 @@ class Grouping:
         return pa.record_batch(list(arrays.values()), names=list(arrays))
 
     def _parts_grouped(self, parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        """Each part grouped. Of the cases that are refused the first one is told, whatever part it is in: into how many
-        parts a file is dealt depends on the sizes of its symbols.
+        """Each part grouped. Of the cases that are refused the first one is reported, whatever part it is in: into how
+        many parts a file is dealt depends on the sizes of its symbols.
         """
         refused: list[_RefusedCase] = []
         for part in parts:
@@ -133,11 +133,11 @@ class Grouping:
     def _grouped(self, events: pa.Table) -> pa.Table:
         """All cases of these events, sorted by where they first appear."""
         events = events.combine_chunks()
-        place = events[PLACE].to_numpy()
+        row = events[ROW_NUMBER].to_numpy()
         case = as_text(in_one_piece(events[ID])).dictionary_encode().indices.to_numpy()
         first = np.full(case.max() + 1, np.iinfo(np.int64).max)
-        np.minimum.at(first, case, place)
-        keys = [place, first[case]]
+        np.minimum.at(first, case, row)
+        keys = [row, first[case]]
         if _FLOOR in events.column_names:
             keys[1:1] = [events[_REST].to_numpy(), events[_FLOOR].to_numpy()]
         sorted_rows = np.lexsort(keys)
@@ -150,9 +150,12 @@ class Grouping:
             raise _RefusedCase((0, where), too_long(f"{self.file}: the case of {self.unit} {where}", self.longest))
         in_order = events.take(pa.array(sorted_rows))
         starts = pa.array(begins)
-        arrays: dict[str, Any] = {PLACE: pa.array(first_of_row[begins]), ID: in_one_piece(in_order[ID]).take(starts)}
+        arrays: dict[str, Any] = {
+            ROW_NUMBER: pa.array(first_of_row[begins]),
+            ID: in_one_piece(in_order[ID]).take(starts),
+        }
         if PERSON in in_order.column_names:
-            arrays[PERSON] = self._persons(in_one_piece(in_order[PERSON]), begins, lengths, arrays[PLACE])
+            arrays[PERSON] = self._persons(in_one_piece(in_order[PERSON]), begins, lengths, arrays[ROW_NUMBER])
         for name in in_order.column_names:
             if name in (SYMBOLS, TIME) or name.startswith(("keep.", "beside.")):
                 arrays[name] = pa.ListArray.from_arrays(
@@ -160,12 +163,12 @@ class Grouping:
                 )
         return pa.table(arrays)
 
-    def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], places: Any) -> Any:
+    def _persons(self, persons: Any, begins: NDArray[np.int64], lengths: NDArray[np.int64], rows: Any) -> Any:
         names = pc.coalesce(self.spelled(persons), as_text(persons))  # what is no name is refused where one is needed
         codes = names.dictionary_encode().indices.to_numpy()
         differs = codes != np.repeat(codes[begins], lengths)
         if differs.any():
-            where = places[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
+            where = rows[int(np.searchsorted(begins, int(np.argmax(differs)), side="right")) - 1].as_py()
             error = FileError(
                 f"{self.file}: the case of {self.unit} {where}", expected="one person in a case", found="several"
             )
@@ -193,7 +196,7 @@ class Grouping:
 
 
 class _RefusedCase(Exception):  # noqa: N818 - it carries the error
-    """A case that is refused; `rank` says which of several is told: the smallest."""
+    """A case that is refused; `rank` says which of several is reported: the smallest."""
 
     def __init__(self, rank: tuple[int, int], error: FileError) -> None:
         super().__init__()
@@ -305,17 +308,17 @@ def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]
     """
     held = {number: batch for number, source in enumerate(sources) if (batch := next(source, None)) is not None}
     while held:
-        horizon = min(batch.column(PLACE)[-1].as_py() for batch in held.values())
+        horizon = min(batch.column(ROW_NUMBER)[-1].as_py() for batch in held.values())
         ready = []
         for number, batch in list(held.items()):
-            count = int(np.searchsorted(batch.column(PLACE).to_numpy(), horizon, side="right"))
+            count = int(np.searchsorted(batch.column(ROW_NUMBER).to_numpy(), horizon, side="right"))
             ready.append(batch.slice(0, count))
             following = batch.slice(count) if count < len(batch) else next(sources[number], None)
             if following is None:
                 del held[number]
             else:
                 held[number] = following
-        yield from _sliced(pa.Table.from_batches(ready).sort_by(PLACE))
+        yield from _sliced(pa.Table.from_batches(ready).sort_by(ROW_NUMBER))
 
 
 def _sliced(

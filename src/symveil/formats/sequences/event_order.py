@@ -43,13 +43,13 @@ class EventOrder:
         self._format = date_format
         self._read: Callable[[str], Key] | None = None if date_format is None else partial(_formatted, date_format)
 
-    def keys(self, column: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def keys(self, column: Any, rows: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The keys of a column's cells, to be sorted by both arrays."""
         if column.null_count:
-            raise self._refused(places, pc.index(column.is_null(), value=True).as_py())
+            raise self._refused(rows, pc.index(column.is_null(), value=True).as_py())
         kind = column.type
         written = self._format is not None and not (pa.types.is_date(kind) or pa.types.is_timestamp(kind))
-        if not written and (typed := self._typed_keys(column, places)) is not None:
+        if not written and (typed := self._typed_keys(column, rows)) is not None:
             return typed
         try:
             text = column.cast(pa.string())
@@ -58,15 +58,15 @@ class EventOrder:
         if self._read in (None, _number) and (whole := _whole_numbers(text)) is not None:
             self._read = _number
             return whole, np.zeros(len(whole))
-        return self._text_keys(text.dictionary_encode(), places)
+        return self._text_keys(text.dictionary_encode(), rows)
 
-    def _typed_keys(self, column: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def _typed_keys(self, column: Any, rows: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """The keys of cells that are numbers or instants; None: they are text, or nothing that has an order."""
         kind = column.type
         if pa.types.is_uint64(kind):
             too_large = pc.index(pc.greater(column, pa.scalar(2**63 - 1, kind)), value=True).as_py()
             if too_large >= 0:
-                raise self._refused(places, too_large)
+                raise self._refused(rows, too_large)
         if pa.types.is_integer(kind):
             return column.cast(pa.int64()).to_numpy(), np.zeros(len(column))
         if pa.types.is_date(kind):
@@ -76,18 +76,18 @@ class EventOrder:
         if pa.types.is_floating(kind):
             values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
             if not (np.abs(values) < 2.0**62).all():
-                raise self._refused(places, int(np.argmin(np.abs(values) < 2.0**62)))
+                raise self._refused(rows, int(np.argmin(np.abs(values) < 2.0**62)))
             floor = np.floor(values)
             return floor.astype(np.int64), values - floor
         return None
 
-    def _text_keys(self, encoded: Any, places: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _text_keys(self, encoded: Any, rows: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         codes = encoded.indices.to_numpy()
         keys = []
         for number, text in enumerate(encoded.dictionary.to_pylist()):
             key = self._key(self._plain(text).strip())
             if key is None:
-                raise self._refused(places, int(np.argmax(codes == number)))
+                raise self._refused(rows, int(np.argmax(codes == number)))
             keys.append(key)
         floors = np.array([floor for floor, _ in keys], dtype=np.int64)
         rests = np.array([rest for _, rest in keys], dtype=np.float64)
@@ -103,9 +103,9 @@ class EventOrder:
             return key
         return None
 
-    def _refused(self, places: Any, row: int) -> FileError:
+    def _refused(self, rows: Any, row: int) -> FileError:
         return FileError(
-            f"{self._file}: {self._unit} {places[row].as_py()}",
+            f"{self._file}: {self._unit} {rows[row].as_py()}",
             expected=_EXPECTED if self._format is None else f"a date as `date_format={self._format!r}` says",
             found="another value",
         )

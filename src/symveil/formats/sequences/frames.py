@@ -24,7 +24,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.layout import bare_type, plain_type
-from symveil.formats.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, in_one_piece, is_list
+from symveil.formats.sequences.records import LONGEST, ROW_NUMBER, ROWS_AT_ONCE, in_one_piece, is_list
 from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
@@ -113,14 +113,14 @@ def pandas_column(column: Any, dtype: Any, *, passes: bool) -> Any:
     pandas = importlib.import_module("pandas")
     if isinstance(dtype, pandas.CategoricalDtype):
         encoded = (in_one_piece(column) if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
-        found = encoded.dictionary.take(pc.sort_indices(encoded.dictionary))
+        result = encoded.dictionary.take(pc.sort_indices(encoded.dictionary))
         ordered = bool(dtype.ordered and passes)
-        values = pandas.Index(pandas_column(found, dtype.categories.dtype, passes=passes))
+        values = pandas.Index(pandas_column(result, dtype.categories.dtype, passes=passes))
         if ordered:
-            places = pa.array(dtype.categories.get_indexer(values))
-            found = found.take(pc.sort_indices(places))
-            values = dtype.categories[sorted(places.to_pylist())]
-        codes = pc.index_in(encoded.dictionary_decode(), value_set=found).fill_null(-1)
+            rows = pa.array(dtype.categories.get_indexer(values))
+            result = result.take(pc.sort_indices(rows))
+            values = dtype.categories[sorted(rows.to_pylist())]
+        codes = pc.index_in(encoded.dictionary_decode(), value_set=result).fill_null(-1)
         return pandas.Categorical.from_codes(codes.to_numpy(), categories=values, ordered=ordered)
     if isinstance(dtype, pandas.ArrowDtype):
         typed = arrow_column(column, pa.array([], type=dtype.pyarrow_dtype), passes=False)
@@ -155,8 +155,8 @@ def polars_column(column: Any, dtype: Any, *, passes: bool) -> Any:
 def _fresh(column: Any, dtype: Any, *, passes: bool) -> Any:
     polars = importlib.import_module("polars")
     if isinstance(dtype, polars.Enum):
-        found = set(column.drop_nulls().to_list())
-        return polars.Enum([value for value in dtype.categories if value in found] if passes else sorted(found))
+        results = set(column.drop_nulls().to_list())
+        return polars.Enum([value for value in dtype.categories if value in results] if passes else sorted(results))
     if isinstance(dtype, polars.Struct):
         return polars.Struct(
             {each.name: _fresh(column.struct.field(each.name), each.dtype, passes=passes) for each in dtype.fields}
@@ -168,7 +168,7 @@ def _fresh(column: Any, dtype: Any, *, passes: bool) -> Any:
     return dtype
 
 
-_PLACE = Path("table")
+_TABLE_PATH = Path("table")
 """What messages call it."""
 ATTRS = "symveil"
 """Under which key `.attrs` of a private table of pandas has its promise."""
@@ -310,7 +310,7 @@ class FrameRows(RowSource):
     unit = "row"
 
     def __init__(self, table: pa.Table) -> None:
-        super().__init__(_PLACE)
+        super().__init__(_TABLE_PATH)
         self._table = table
 
     @property
@@ -333,9 +333,9 @@ class FrameRows(RowSource):
         del symbols
         before = 0
         for batch in self._table.to_batches(max_chunksize=ROWS_AT_ONCE):
-            places = pa.array(np.arange(before + 1, before + 1 + len(batch)))
+            rows = pa.array(np.arange(before + 1, before + 1 + len(batch)))
             before += len(batch)
-            yield pa.record_batch([places, *(batch.column(name) for name in columns)], names=[PLACE, *columns])
+            yield pa.record_batch([rows, *(batch.column(name) for name in columns)], names=[ROW_NUMBER, *columns])
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
         """Nothing is written: rows go back as a table."""
@@ -353,7 +353,7 @@ def _table(frame: Any) -> pa.Table:
     if library == "pandas":
         for name in frame.columns:
             if not isinstance(name, str):
-                raise FileError(str(_PLACE), expected="columns with names", found=f"a column {name!r}")
+                raise FileError(str(_TABLE_PATH), expected="columns with names", found=f"a column {name!r}")
     try:
         if library == "pandas":
             table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -368,7 +368,9 @@ def _table(frame: Any) -> pa.Table:
 
 def _refuse() -> NoReturn:
     raise FileError(
-        str(_PLACE), expected="columns of one type each, with text or lists as sequences", found="a column of several"
+        str(_TABLE_PATH),
+        expected="columns of one type each, with text or lists as sequences",
+        found="a column of several",
     ) from None
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError
 
-PLACE, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
+ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
 NUMBER = "number"
 """Of each record: how many there are up to it, where it must be named by that."""
 
@@ -99,7 +99,7 @@ def made_in_order(
     """What `make` makes of each batch; where it refuses one, what comes before the first wrong row, then the refusal.
 
     A batch is looked through column by column, so the fault that is met first need not be that of the first row. Which
-    one is told must not depend on where batches end: that is decided by the sizes of other, secret sequences.
+    one is reported must not depend on where batches end: that is decided by the sizes of other, secret sequences.
 
     >>> def make(rows):
     ...     if "wrong" in rows:
@@ -139,8 +139,8 @@ def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int)
     """Refuse a sequence that is longer than anybody's."""
     lengths = pc.list_value_length(batch.column(SYMBOLS))
     if len(lengths) and (pc.max(lengths).as_py() or 0) > longest:
-        place = batch.column(PLACE)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
-        raise too_long(f"{file}: {unit} {place}", longest)
+        row = batch.column(ROW_NUMBER)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
+        raise too_long(f"{file}: {unit} {row}", longest)
 
 
 def check_sizes(**sizes: int) -> None:
@@ -157,27 +157,27 @@ def too_long(where: str, longest: int) -> FileError:
     )
 
 
-def require_filled(column: Any, places: Any, *, file: Path, unit: str, what: str) -> None:
+def require_filled(column: Any, rows: Any, *, file: Path, unit: str, what: str) -> None:
     """Refuse a column with an empty cell."""
     if column.null_count:
-        place = places[pc.index(column.is_null(), value=True).as_py()].as_py()
-        raise FileError(f"{file}: {unit} {place}", expected=what, found="none")
+        row = rows[pc.index(column.is_null(), value=True).as_py()].as_py()
+        raise FileError(f"{file}: {unit} {row}", expected=what, found="none")
 
 
 def require_named(
-    column: Any, places: Any, *, file: Path, unit: str, what: str, plain: Callable[[str], str] = str
+    column: Any, rows: Any, *, file: Path, unit: str, what: str, plain: Callable[[str], str] = str
 ) -> None:
-    """Refuse a cell that names nobody, also an empty text: all that have one would be one.
+    """Refuse a cell without a name, also an empty text: all that have one would be one person.
 
     `plain` is what a cell says: in JSON an empty text has quotes around it.
     """
-    require_filled(column, places, file=file, unit=unit, what=what)
+    require_filled(column, rows, file=file, unit=unit, what=what)
     require_plain(column, file=file, what=what)
     if is_text(column.type):
         empty = pa.array([text for text in ("", '""') if plain(text) == ""])
         row = pc.index(pc.is_in(as_text(column), value_set=empty), value=True).as_py()
         if row >= 0:
-            raise FileError(f"{file}: {unit} {places[row].as_py()}", expected=what, found="an empty one")
+            raise FileError(f"{file}: {unit} {rows[row].as_py()}", expected=what, found="an empty one")
 
 
 def require_plain(column: Any, *, file: Path, what: str) -> None:
@@ -265,11 +265,11 @@ def first_empty_symbol(lists: Any) -> int | None:
     values = lists.flatten()
     if not pa.types.is_string(values.type):
         return None
-    place = pc.index(values, value="").as_py()
-    if place < 0:
+    row = pc.index(values, value="").as_py()
+    if row < 0:
         return None
     ends = np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False))
-    return int(np.searchsorted(ends, place, side="right"))
+    return int(np.searchsorted(ends, row, side="right"))
 
 
 def join_column(lists: Any, separator: str | None) -> Any:

@@ -132,7 +132,7 @@ class RowSource(ABC):
     def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
         """The type of released sequences as lists where it could tell a secret length; None: the file has types.
 
-        Where a format has none, whether symbols are numbers is told by the first one there is: if there is one.
+        Where a format has none, the first symbol, if there is one, decides whether symbols are numbers.
         """
         del alphabet
         return None
@@ -196,12 +196,12 @@ class SeenNames:
         self._count = 0
         self._files: list[IO[bytes]] = []
 
-    def add(self, names: NDArray[np.uint32], places: NDArray[np.int64]) -> None:
+    def add(self, names: NDArray[np.uint32], rows: NDArray[np.int64]) -> None:
         """Some more records."""
         entries = np.empty(len(names), dtype=_ENTRY)
         entries["low"] = names[:, 0].astype(np.uint64) << np.uint64(32) | names[:, 1]
         entries["high"] = names[:, 2]
-        entries["place"] = places
+        entries["place"] = rows
         self._held.append(entries)
         self._count += len(entries)
         if self._count > self._limit:

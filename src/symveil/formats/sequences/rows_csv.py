@@ -37,7 +37,7 @@ from symveil.formats.reading import (
     open_bytes,
     rows_of,
 )
-from symveil.formats.sequences.records import PLACE, gathered
+from symveil.formats.sequences.records import ROW_NUMBER, gathered
 from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.numbers.once import computed_once
 
@@ -153,7 +153,7 @@ class CsvBlocks:
         return True
 
     def _by_csv(self, block: bytes) -> list[Row] | None:
-        """The rows of a block that ends where a row ends; None where that cannot be told, or something is wrong."""
+        """The rows of a block that ends where a row ends; None where that is undecided, or something is wrong."""
         if block.count(b"\r") != block.count(b"\r\n"):
             return None  # lines end in several ways: `csv` must count them
         try:
@@ -256,7 +256,7 @@ class CsvRows(RowSource):
             for plain, run in groupby(parts, key=lambda each: isinstance(each, Block)):
                 if plain:
                     for block in run:
-                        yield from cast("Block", block).batches([PLACE, *columns])
+                        yield from cast("Block", block).batches([ROW_NUMBER, *columns])
                     continue
                 sized = ((cast("Row", row), sum(map(len, cast("Row", row)[1]))) for row in run)
                 for rows in gathered(sized, most=ROWS_GATHERED, size=TEXT_GATHERED):
@@ -276,7 +276,7 @@ def _unguarded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _batch(rows: Sequence[Row], columns: Sequence[str], indices: list[int]) -> pa.RecordBatch:
     cells = [pa.array([cells[index] for _, cells in rows], type=pa.string()) for index in indices]
     numbers = pa.array([number for number, _ in rows], type=pa.int64())
-    return pa.record_batch([numbers, *cells], names=[PLACE, *columns])
+    return pa.record_batch([numbers, *cells], names=[ROW_NUMBER, *columns])
 
 
 def _guarded_column(column: Any) -> Any:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from symveil.errors import FileError, ModelError, SymveilError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 from symveil.formats.reading import MOST_TIMES, read_lines
-from symveil.formats.sequences.records import PLACE, gathered
+from symveil.formats.sequences.records import ROW_NUMBER, gathered
 from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
@@ -102,7 +102,7 @@ class JsonRows(RowSource):
         return pa.list_(pa.int64() if whole else pa.string())
 
     def _has_numbers(self, symbols: str) -> bool | None:
-        """Whether symbols are whole numbers, told by the first one of the file; None: there is none.
+        """Whether symbols are whole numbers: the first one of the file decides; None: there is none.
 
         So all batches have one type, also where the first ones have empty sequences only.
         """
@@ -186,7 +186,7 @@ class _Symbols:
     def batch(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
         kind = pa.int64() if self._numbers else pa.string()
         arrays = [pa.array([number for number, _ in rows], type=pa.int64())]
-        fields = [pa.field(PLACE, pa.int64())]
+        fields = [pa.field(ROW_NUMBER, pa.int64())]
         for index, name in enumerate(columns):
             own = index == self._index
             column_type = (pa.list_(kind) if self._lists else kind) if own else pa.string()

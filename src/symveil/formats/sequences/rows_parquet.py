@@ -2,8 +2,8 @@
 
 How many values each row group of a Parquet file holds, read from its footer.
 
-pyarrow tells the same, but a damaged footer makes that call end the process (a C++ exception that nobody
-catches), while reading the columns themselves refuses it properly. So the few numbers that are needed
+pyarrow tells the same, but a damaged footer makes that call end the process (an uncaught C++
+exception), while reading the columns themselves refuses it properly. So the few numbers that are needed
 before anything is read come from here. The footer is a `FileMetaData` of parquet.thrift in Thrift's compact protocol:
 fields are known by their number, and those that are not wanted are read over.
 """
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.reading import MOST_TIMES, open_bytes
-from symveil.formats.sequences.records import LONGEST, PLACE, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.formats.sequences.records import LONGEST, ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.formats.sequences.rows import WHAT, RowSource, RowWriter
 from symveil.numbers.once import computed_once
 from symveil.storage.opening import open_regular
@@ -213,12 +213,12 @@ class ParquetRows(RowSource):
             size = self._rows_at_once(raw, wanted, symbols)
             for groups in self._row_groups(file):
                 for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=wanted):
-                    places = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
+                    rows = np.arange(self._rows_done + 1, self._rows_done + 1 + len(batch))
                     self._rows_done += len(batch)
                     # Arrow believes the file: bytes that are no text would stop anyone who looks at them later
                     batch.validate(full=True)
-                    arrays = [pa.array(places), *(_without_views(batch.column(name)) for name in columns)]
-                    yield pa.record_batch(arrays, names=[PLACE, *columns])
+                    arrays = [pa.array(rows), *(_without_views(batch.column(name)) for name in columns)]
+                    yield pa.record_batch(arrays, names=[ROW_NUMBER, *columns])
 
     def _row_groups(self, file: pq.ParquetFile) -> list[list[int]]:
         """Which row groups are read together: all, except where lists hold dictionaries, which Arrow cannot join."""
@@ -287,8 +287,8 @@ class ParquetRows(RowSource):
         except (MemoryError, KeyboardInterrupt):
             raise
         except Exception as error:  # a damaged file makes pyarrow raise almost anything; the file is to blame
-            found = reason(error, otherwise="a file that Parquet cannot read")
-            raise FileError(str(self.file), expected="a Parquet file", found=found) from None
+            actual = reason(error, otherwise="a file that Parquet cannot read")
+            raise FileError(str(self.file), expected="a Parquet file", found=actual) from None
 
 
 def _shared(raw: Any) -> pa.PythonFile:

@@ -1,6 +1,6 @@
 """A file of sequences as the rest of symveil sees it, whatever its format: records come out, and their like go in.
 
-How far a file was read, told by steps that do not depend on secret words.
+How far a file was read, in steps that do not depend on secret words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.layout import EvenBytes
-from symveil.formats.sequences.records import ID, PERSON, PLACE, SYMBOLS, TIME, as_text, beside_column, is_list
+from symveil.formats.sequences.records import ID, PERSON, ROW_NUMBER, SYMBOLS, TIME, as_text, beside_column, is_list
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import StampReader
 from symveil.models.alphabet import Alphabet
@@ -74,8 +74,8 @@ class SequenceFile(ABC):
         cells = self._owners(batch)
         names = self.spelled(cells)
         if names.null_count:
-            place = batch.column(PLACE)[pc.index(names.is_null(), value=True).as_py()].as_py()
-            raise no_name(f"{self.file}: {self.unit} {place}")
+            row = batch.column(ROW_NUMBER)[pc.index(names.is_null(), value=True).as_py()].as_py()
+            raise no_name(f"{self.file}: {self.unit} {row}")
         return names
 
     def clusters(self, batch: pa.RecordBatch) -> Any:
@@ -119,8 +119,8 @@ class SequenceFile(ABC):
             return batch.column(PERSON)
         if self.has_ids:
             return batch.column(ID)
-        places = batch.column(PLACE).cast(pa.string())
-        return pc.binary_join_element_wise(self.unit, places, " ")
+        rows = batch.column(ROW_NUMBER).cast(pa.string())
+        return pc.binary_join_element_wise(self.unit, rows, " ")
 
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
@@ -212,7 +212,7 @@ class RecordSteps:
     file
         The file that is read.
     progress
-        Who is told.
+        The callback.
     """
 
     def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
@@ -240,8 +240,9 @@ class RecordSteps:
         named(self._progress, self._what, records=records)(self._read, _WHOLE)
 
 
-def heard_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
-    """The records of a file, some at a time; whoever listens (`numbers.progress.heard_by`) is told how far it is.
+def reported_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
+    """The records of a file, some at a time; the progress callback (`numbers.progress.reporting_to`) is called on the
+    way.
 
     Parameters
     ----------

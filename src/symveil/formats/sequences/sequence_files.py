@@ -39,7 +39,7 @@ from symveil.formats.sequences.records import (
     ID,
     LONGEST,
     PERSON,
-    PLACE,
+    ROW_NUMBER,
     SYMBOLS,
     TIME,
     beside_column,
@@ -60,7 +60,7 @@ from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_json import JsonRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
-from symveil.formats.sequences.sequence_file import SequenceFile, heard_records
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.stamps import StampReader
 from symveil.formats.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
@@ -228,17 +228,17 @@ class _WideFile(_TableFile):
 
     def _records_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
-        places, sequences = rows.column(PLACE), rows.column(columns.sequence)
-        require_filled(sequences, places, file=self.file, unit=self.unit, what="a sequence")
-        named = partial(require_named, places=places, file=self.file, unit=self.unit, plain=self._source.plain)
-        arrays = {PLACE: places}
+        row_numbers, sequences = rows.column(ROW_NUMBER), rows.column(columns.sequence)
+        require_filled(sequences, row_numbers, file=self.file, unit=self.unit, what="a sequence")
+        named = partial(require_named, rows=row_numbers, file=self.file, unit=self.unit, plain=self._source.plain)
+        arrays = {ROW_NUMBER: row_numbers}
         if columns.identifier is not None:
             arrays[ID] = rows.column(columns.identifier)
             named(arrays[ID], what="an id")
         if columns.person is not None:
             named(rows.column(columns.person), what="a person")
             arrays[PERSON] = rows.column(columns.person)
-        arrays[SYMBOLS] = self._symbols(sequences, places)
+        arrays[SYMBOLS] = self._symbols(sequences, row_numbers)
         arrays |= {keep_column(index): rows.column(name) for index, name in enumerate(columns.keep)}
         arrays |= {beside_column(index): rows.column(name) for index, name in enumerate(columns.attributes)}
         if columns.time is not None:
@@ -247,7 +247,7 @@ class _WideFile(_TableFile):
         check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
         return batch
 
-    def _symbols(self, sequences: Any, places: Any) -> Any:
+    def _symbols(self, sequences: Any, rows: Any) -> Any:
         if is_list(sequences.type):
             return sequences
         if not is_text(sequences.type):
@@ -258,7 +258,7 @@ class _WideFile(_TableFile):
         row = first_empty_symbol(lists)
         if row is not None:
             raise FileError(
-                f"{self.file}: {self.unit} {places[row].as_py()}", expected="a symbol between separators", found="none"
+                f"{self.file}: {self.unit} {rows[row].as_py()}", expected="a symbol between separators", found="none"
             )
         return lists
 
@@ -326,7 +326,7 @@ class _LongFile(_TableFile):
             for rows in batches:
                 require_named(
                     rows.column(columns.symbol),
-                    rows.column(PLACE),
+                    rows.column(ROW_NUMBER),
                     file=self.file,
                     unit=self.unit,
                     what="a symbol",
@@ -419,7 +419,7 @@ def read_sequences(
 
 
 def _tuples(file: SequenceFile) -> Generator[tuple[str, ...]]:
-    for batch in heard_records(file, "reading"):
+    for batch in reported_records(file, "reading"):
         lists = batch.column(SYMBOLS)
         symbols = _texts(lists.flatten(), file.file)
         start = 0

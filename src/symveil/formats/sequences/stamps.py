@@ -41,10 +41,10 @@ def read_stamp(text: str) -> Read:
     >>> read_stamp("1970-01-01T01:00:00.5+01:00"), read_stamp("1970-01-02"), read_stamp("2024-02-30")
     ((500000, 1), (86400000000, 2), (0, 0))
     """
-    found = _ISO.fullmatch(text.strip())
-    if found is None:
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
         return _NOTHING
-    year, month, day, hour, minute, second, fraction, zulu, sign, hours, minutes = found.groups()
+    year, month, day, hour, minute, second, fraction, zulu, sign, hours, minutes = match.groups()
     try:
         moment = datetime(
             int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC

@@ -34,7 +34,7 @@ from symveil.formats.sequences.records import (
     ID,
     LONGEST,
     PERSON,
-    PLACE,
+    ROW_NUMBER,
     SYMBOLS,
     TIME,
     beside_column,
@@ -78,7 +78,7 @@ _UNSET = {
 """What a declaration in the head says as the value: that of attributes which are missing, and none is."""
 
 
-class SaidTimes(Protocol):
+class TimesOfLog(Protocol):
     """Times that a log has and that are not the true ones: it says what they are."""
 
     @property
@@ -96,7 +96,7 @@ class XesWriter(RowWriter):
         columns: LongColumns,
         kinds: Mapping[str, str],
         kind_of_symbols: str,
-        times: SaidTimes | None,
+        times: TimesOfLog | None,
     ) -> None:
         self._out = out
         self._columns, self._kinds, self._kind_of_symbols = columns, kinds, kind_of_symbols
@@ -142,11 +142,11 @@ class XesWriter(RowWriter):
                 if key.startswith(CASE_PREFIX) and values[row] is not None:
                     lines.append(self._line(key, key.removeprefix(CASE_PREFIX), values[row]))
             lines_of_times = self._time_lines(len(symbols)) if own_times is None else map(_time_element, own_times[row])
-            for place, (symbol, time) in enumerate(zip(symbols, lines_of_times, strict=True)):
+            for at, (symbol, time) in enumerate(zip(symbols, lines_of_times, strict=True)):
                 lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol), time]
                 for key, values in keeps:
-                    if not key.startswith(CASE_PREFIX) and values[row][place] is not None:
-                        lines.append(self._line(key, key, values[row][place]))
+                    if not key.startswith(CASE_PREFIX) and values[row][at] is not None:
+                        lines.append(self._line(key, key, values[row][at]))
                 lines.append("</event>\n")
             self._put("".join([*lines, "</trace>\n"]))
 
@@ -296,9 +296,9 @@ class XesFile(SequenceFile):
             for number, trace in traces:
                 keys = [self._required(event, columns.order, number, "an order") for event in trace.events]
                 floor, rest = order.keys(pa.array(keys, type=pa.string()), pa.array([number] * len(keys)))
-                trace.events = [trace.events[place] for place in np.lexsort((rest, floor)).tolist()]
+                trace.events = [trace.events[each] for each in np.lexsort((rest, floor)).tolist()]
         arrays: dict[str, Any] = {
-            PLACE: pa.array([number for number, _ in traces], type=pa.int64()),
+            ROW_NUMBER: pa.array([number for number, _ in traces], type=pa.int64()),
             ID: [self._name(trace, number) for number, trace in traces],
         }
         if columns.person is not None:

@@ -96,26 +96,26 @@ def view(emit: Emitter, array: Array, indices: list[Index]) -> Array:
     return Array(kind, data, (*shape, *array.shape[rest]), (*strides, *array.strides[rest]), array.owner)
 
 
-def load(emit: Emitter, place: Array) -> Number:
+def load(emit: Emitter, element: Array) -> Number:
     """An element."""
-    memory, _, kind = ELEMENTS[place.type.element]
-    value = emit.new(f"load {memory}, ptr {place.data}")
+    memory, _, kind = ELEMENTS[element.type.element]
+    value = emit.new(f"load {memory}, ptr {element.data}")
     if kind == BOOL:
         return Number(BOOL, emit.new(f"icmp ne i8 {value}, 0"))
     if memory == "float":
         return Number(FLOAT, emit.new(f"fpext float {value} to double"), is_narrow=True)
     if memory != REGISTER[kind]:
-        value = emit.new(f"{'zext' if place.type.element[0] == 'u' else 'sext'} {memory} {value} to i64")
+        value = emit.new(f"{'zext' if element.type.element[0] == 'u' else 'sext'} {memory} {value} to i64")
     return Number(kind, value)
 
 
-def store(emit: Emitter, place: Array, value: Value) -> None:
+def store(emit: Emitter, element: Array, value: Value) -> None:
     """Set an element."""
     if not isinstance(value, Number):
         raise NotTranslated("an array as an element")
-    if not place.type.is_writable:
+    if not element.type.is_writable:
         raise NotTranslated("an array is written that may not be")
-    memory, _, kind = ELEMENTS[place.type.element]
+    memory, _, kind = ELEMENTS[element.type.element]
     if kind == BOOL != value.kind:
         raise NotTranslated("a number as a truth value")
     number = emit.convert(value, kind).text
@@ -125,7 +125,7 @@ def store(emit: Emitter, place: Array, value: Value) -> None:
         number = emit.new(f"fptrunc double {number} to float")
     elif memory != REGISTER[kind]:
         number = emit.new(f"trunc i64 {number} to {memory}")
-    emit.line(f"store {memory} {number}, ptr {place.data}")
+    emit.line(f"store {memory} {number}, ptr {element.data}")
 
 
 def for_each(emit: Emitter, shape: tuple[str, ...], body: Callable[[list[Index]], None]) -> None:
@@ -162,11 +162,11 @@ def fill(emit: Emitter, array: Array, value: Value) -> None:
     apart, shared, after = emit.name("apart"), emit.name("shared"), emit.name("filled")
     emit.branch(_overlap(emit, array, value), shared, apart)
     emit.begin(shared)
-    kept = len(emit.fresh)
+    marked = len(emit.fresh)
     between = copy(emit, value)
     _copy_elements(emit, array, between)
     emit.line(f"call void @symveil_release(ptr {between.owner})")
-    del emit.fresh[kept:]
+    del emit.fresh[marked:]
     emit.jump(after)
     emit.begin(apart)
     _copy_elements(emit, array, value)
@@ -226,16 +226,16 @@ def largest(emit: Emitter, array: Array) -> Number:
 
 def is_any(emit: Emitter, array: Array) -> Number:
     """Whether an entry is true."""
-    found = emit.room("i1")
-    emit.line(f"store i1 false, ptr {found}")
+    any_true = emit.room("i1")
+    emit.line(f"store i1 false, ptr {any_true}")
 
     def look(index: list[Index]) -> None:
         truth = emit.truth(load(emit, view(emit, array, index)))
-        before = emit.new(f"load i1, ptr {found}")
-        emit.line(f"store i1 {emit.new(f'or i1 {truth}, {before}')}, ptr {found}")
+        before = emit.new(f"load i1, ptr {any_true}")
+        emit.line(f"store i1 {emit.new(f'or i1 {truth}, {before}')}, ptr {any_true}")
 
     for_each(emit, array.shape, look)
-    return Number(BOOL, emit.new(f"load i1, ptr {found}"))
+    return Number(BOOL, emit.new(f"load i1, ptr {any_true}"))
 
 
 def allocate(emit: Emitter, element: str, shape: list[Number], *, zeros: bool = False) -> Array:

@@ -142,8 +142,8 @@ class Emitter:
         self.lines.append(f"br i1 {condition}, label %{yes}, label %{no}")
 
     @contextmanager
-    def aside(self, lines: list[str]) -> Iterator[None]:
-        """Lines that are put in later. They may not make arrays: nobody would know whether they did."""
+    def deferred(self, lines: list[str]) -> Iterator[None]:
+        """Lines that are put in later. They may not make arrays: no later line would know whether they did."""
         before, made = self.lines, len(self.fresh)
         self.lines = lines
         yield
@@ -154,11 +154,11 @@ class Emitter:
     def room(self, kind: str, initial: str | None = None) -> str:
         """A place for one value, from the beginning of the function to its end."""
         self.count += 1
-        place = f"%p{self.count}"
-        self.entry.append(f"{place} = alloca {kind}")
+        pointer = f"%p{self.count}"
+        self.entry.append(f"{pointer} = alloca {kind}")
         if initial is not None:
-            self.entry.append(f"store {kind} {initial}, ptr {place}")
-        return place
+            self.entry.append(f"store {kind} {initial}, ptr {pointer}")
+        return pointer
 
     def stop_if(self, condition: str, reason: int) -> None:
         """Leave the function, and those that called it."""
@@ -242,12 +242,12 @@ class Emitter:
     def _compare_tuples(self, sign: str, one: Several, other: Several) -> Number:
         if sign not in ("<", ">"):
             raise NotTranslated("tuples that are compared otherwise than by < and >")
-        found = "false"
+        outcome = "false"
         for left, right in reversed(list(zip(one.parts, other.parts, strict=True))):
             same, before = self.compare("==", left, right), self.compare(sign, left, right)
-            later = self.new(f"and i1 {same.text}, {found}")
-            found = self.new(f"or i1 {before.text}, {later}")
-        return Number(BOOL, found)
+            later = self.new(f"and i1 {same.text}, {outcome}")
+            outcome = self.new(f"or i1 {before.text}, {later}")
+        return Number(BOOL, outcome)
 
     def operate(self, sign: str, one: Value, other: Value) -> Number:  # noqa: PLR0911 - one sign after the other
         """An operation on two numbers."""
@@ -375,17 +375,17 @@ class Emitter:
             strides.insert(0, self.new(f"mul i64 {width}, {strides[0]}"))
         return tuple(strides)
 
-    def load_words(self, kind: Type, place: str) -> Value:
+    def load_words(self, kind: Type, pointer: str) -> Value:
         """A value from memory."""
         words = []
         for number, word in enumerate(words_of(kind)):
-            words.append(self.new(f"load {word}, ptr {self.new(f'getelementptr i64, ptr {place}, i64 {number}')}"))
+            words.append(self.new(f"load {word}, ptr {self.new(f'getelementptr i64, ptr {pointer}, i64 {number}')}"))
         return self.value(kind, iter(words))
 
-    def store_words(self, value: Value, kind: Type, place: str) -> None:
+    def store_words(self, value: Value, kind: Type, pointer: str) -> None:
         """A value to memory."""
         for number, (word, own) in enumerate(zip(words_of(kind), self.words(value, kind), strict=True)):
-            self.line(f"store {word} {own}, ptr {self.new(f'getelementptr i64, ptr {place}, i64 {number}')}")
+            self.line(f"store {word} {own}, ptr {self.new(f'getelementptr i64, ptr {pointer}, i64 {number}')}")
 
     # --- counted blocks ---
 

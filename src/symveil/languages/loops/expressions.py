@@ -57,7 +57,7 @@ class Expressions:
         self.call = call
         self.emit = Emitter()
         self.types: dict[str, Type] = {}  # of the function's own names, as far as they are known
-        self.places: dict[str, list[str]] = {}
+        self.pointers: dict[str, list[str]] = {}
         self.own: frozenset[str] = frozenset()
         self.sure: set[str] = set()  # names that have a value here, whichever way was taken
         self.doubtful: set[str] = set()  # names that are read where they may have none: a flag tells
@@ -74,15 +74,15 @@ class Expressions:
                 raise AgainError
             has_value = self.emit.new(f"load i1, ptr {self.flags[name]}")
             self.emit.stop_if(self.emit.new(f"xor i1 {has_value}, true"), NO_VALUE)
-        kind, places = self.types.get(name), self.places.get(name)
+        kind, pointers = self.types.get(name), self.pointers.get(name)
         if isinstance(kind, TupleType):
             return Several(tuple(self.read(f"{name}.{part}") for part in range(len(kind.parts))))
-        if kind is None or places is None:
+        if kind is None or pointers is None:
             raise NotTranslated(f"{name} before it has a value")
         if isinstance(kind, str):
-            return Number(kind, self.emit.new(f"load {REGISTER[kind]}, ptr {places[0]}"))
-        data, owner = (self.emit.new(f"load ptr, ptr {place}") for place in places[:2])
-        rest = [self.emit.new(f"load i64, ptr {place}") for place in places[2:]]
+            return Number(kind, self.emit.new(f"load {REGISTER[kind]}, ptr {pointers[0]}"))
+        data, owner = (self.emit.new(f"load ptr, ptr {pointer}") for pointer in pointers[:2])
+        rest = [self.emit.new(f"load i64, ptr {pointer}") for pointer in pointers[2:]]
         shape = tuple(rest[: kind.dimensions])
         strides = self.emit.dense_strides(kind, shape) if kind.is_dense else tuple(rest[kind.dimensions :])
         return Array(kind, data, shape, strides, owner)
@@ -156,10 +156,10 @@ class Expressions:
             if not isinstance(at, int):
                 raise NotTranslated("an index of a tuple that is not known")
             return base.parts[at]
-        place = self.place(node, base)
-        return place if place.type.dimensions else arrays.load(self.emit, place)
+        element = self.element(node, base)
+        return element if element.type.dimensions else arrays.load(self.emit, element)
 
-    def place(self, node: ast.Subscript, base: Value | None = None) -> Array:
+    def element(self, node: ast.Subscript, base: Value | None = None) -> Array:
         """Where the element or the part of an array is."""
         array = self.value(node.value) if base is None else base
         if not isinstance(array, Array):
@@ -232,11 +232,11 @@ class Expressions:
         if isinstance(operator, ast.In | ast.NotIn):
             if not isinstance(right, Several):
                 raise NotTranslated("`in` of what is no tuple")
-            found = "false"
+            outcome = "false"
             for part in right.parts:
-                found = self.emit.new(f"or i1 {found}, {self.emit.compare('==', left, part).text}")
+                outcome = self.emit.new(f"or i1 {outcome}, {self.emit.compare('==', left, part).text}")
             return Number(
-                BOOL, self.emit.new(f"xor i1 {found}, {'true' if isinstance(operator, ast.NotIn) else 'false'}")
+                BOOL, self.emit.new(f"xor i1 {outcome}, {'true' if isinstance(operator, ast.NotIn) else 'false'}")
             )
         if type(operator) not in SIGNS:
             raise NotTranslated(type(operator).__name__)
@@ -281,7 +281,7 @@ class Expressions:
         lines: tuple[list[str], list[str]] = ([], [])
         values: list[Number] = []
         for side, label, part in zip(lines, (yes, no), (node.body, node.orelse), strict=True):
-            with emit.aside(side):
+            with emit.deferred(side):
                 emit.begin(label)
                 values.append(self.number(part))
                 side.append(f"; {emit.label}")
@@ -291,7 +291,7 @@ class Expressions:
         came = []
         for side, value in zip(lines, values, strict=True):
             label = side.pop()[2:]
-            with emit.aside(side):
+            with emit.deferred(side):
                 came.append(f"[ {emit.convert(value, str(kind)).text}, %{label} ]")
                 emit.jump(after)
             emit.lines += side

@@ -1,4 +1,4 @@
-"""Machine code on disk: beside its source, in the user's cache where nobody may write there, or nowhere.
+"""Machine code on disk: beside its source, in the user's cache where that folder cannot be written to, or nowhere.
 
 `NUMBA_CACHE_DIR` names another folder, for numba's and ours.
 

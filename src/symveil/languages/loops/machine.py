@@ -170,12 +170,12 @@ class Machine:
                 self.units[key] = self._unit(function, arguments)
             except NotTranslated as reason:
                 self.units[key] = reason
-        found = self.units[key]
-        if isinstance(found, NotTranslated):
-            raise NotTranslated(str(found))
-        if found is None:
+        result = self.units[key]
+        if isinstance(result, NotTranslated):
+            raise NotTranslated(str(result))
+        if result is None:
             raise NotTranslated("a function that calls itself")
-        return found
+        return result
 
     def _unit(self, function: Any, arguments: tuple[Type, ...]) -> Translated:
         try:

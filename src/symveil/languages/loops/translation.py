@@ -64,8 +64,8 @@ class Translation:
         text, returns = Statements(self, function, arguments).text(name, "")
         lines, given = [], ["ptr %out"]
         for number, word in enumerate(word for kind in arguments for word in words_of(kind)):
-            place = f"%p{number} = getelementptr i64, ptr %in, i64 {number}"
-            lines += [place, f"%a{number} = load {word}, ptr %p{number}"]
+            pointer = f"%p{number} = getelementptr i64, ptr %in, i64 {number}"
+            lines += [pointer, f"%a{number} = load {word}, ptr %p{number}"]
             given.append(f"{word} %a{number}")
         lines += [f"%status = call fastcc i32 @{name}({', '.join(given)})", "ret i32 %status"]
         entry = "\n".join(["define i32 @symveil_entry(ptr %in, ptr %out) {", *lines, "}"])
@@ -75,22 +75,22 @@ class Translation:
         """A function that is called: its name here."""
         key = (function, arguments)
         if is_large(function):
-            found: Translated | None = self.unit(function, arguments)
+            result: Translated | None = self.unit(function, arguments)
             words = ", ".join(word for kind in arguments for word in words_of(kind))
-            if found is not None and found.name not in self.declared:
-                self.declared.add(found.name)
-                self.texts.append(f"declare fastcc i32 @{found.name}(ptr{', ' if words else ''}{words})")
+            if result is not None and result.name not in self.declared:
+                self.declared.add(result.name)
+                self.texts.append(f"declare fastcc i32 @{result.name}(ptr{', ' if words else ''}{words})")
         elif key in self.done:
-            found = self.done[key]
+            result = self.done[key]
         else:
             self.done[key] = None
             name = f"{function.__name__}.{len(self.done)}"
             text, returns = Statements(self, function, arguments).text(name, "internal ")
             self.texts.append(text)
-            found = self.done[key] = Translated(name, returns)
-        if found is None:
+            result = self.done[key] = Translated(name, returns)
+        if result is None:
             raise NotTranslated("a function that calls itself")
-        return found
+        return result
 
     def call(self, emit: Emitter, function: Any, values: list[Value]) -> Value:
         """Call another function of ours."""
@@ -170,7 +170,7 @@ class Statements(Expressions):
 
     def _text(self, name: str, seen: str) -> tuple[str, Type]:
         emit = self.emit = Emitter()
-        self.places, self.loops, self.sure = {}, [], set()
+        self.pointers, self.loops, self.sure = {}, [], set()
         self.flags = {own: emit.room("i1", "false") for own in sorted(self.doubtful)}
         emit.entry += ["%status = alloca i32", "store i32 0, ptr %status"]
         header, words = ["ptr noalias %out"], list[str]()
@@ -189,8 +189,8 @@ class Statements(Expressions):
         emit.jump("exit")
         emit.begin("exit")
         for own, kind in self.types.items():
-            if isinstance(kind, ArrayType) and own in self.places:
-                emit.line(f"call void @symveil_release(ptr {emit.new(f'load ptr, ptr {self.places[own][1]}')})")
+            if isinstance(kind, ArrayType) and own in self.pointers:
+                emit.line(f"call void @symveil_release(ptr {emit.new(f'load ptr, ptr {self.pointers[own][1]}')})")
         emit.line(f"ret i32 {emit.new('load i32, ptr %status')}")
         lines = ["entry:", *emit.entry, "br label %body", *emit.lines]
         return f"define {seen}fastcc i32 @{name}({', '.join(header)}) {{\n" + "\n".join(lines) + "\n}", returns
@@ -211,28 +211,28 @@ class Statements(Expressions):
             self.types[name] = kind
             raise AgainError
         self.types[name] = kind
-        places = self.places.get(name)
+        pointers = self.pointers.get(name)
         if isinstance(value, Number):
             if value.is_narrow:
                 raise NotTranslated("a name for a float of 32 bits")
-            if places is None:
-                places = self.places[name] = [emit.room(REGISTER[str(kind)])]
+            if pointers is None:
+                pointers = self.pointers[name] = [emit.room(REGISTER[str(kind)])]
             number = emit.convert(value, str(kind))
-            emit.line(f"store {REGISTER[str(kind)]} {number.text}, ptr {places[0]}")
+            emit.line(f"store {REGISTER[str(kind)]} {number.text}, ptr {pointers[0]}")
             return
         if not isinstance(kind, ArrayType):
             raise NotTranslated("a name with values of several kinds")
         words = words_of(kind)
-        if places is None:
-            places = [emit.room(words[0]), emit.room("ptr", "null"), *(emit.room(word) for word in words[2:])]
-            self.places[name] = places
+        if pointers is None:
+            pointers = [emit.room(words[0]), emit.room("ptr", "null"), *(emit.room(word) for word in words[2:])]
+            self.pointers[name] = pointers
         if value.owner in emit.fresh:
             emit.fresh.remove(value.owner)
         else:
             emit.retain(value.owner)
-        earlier = emit.new(f"load ptr, ptr {places[1]}")
-        for place, word, text in zip(places, words, emit.words(value, kind), strict=True):
-            emit.line(f"store {word} {text}, ptr {place}")
+        earlier = emit.new(f"load ptr, ptr {pointers[1]}")
+        for pointer, word, text in zip(pointers, words, emit.words(value, kind), strict=True):
+            emit.line(f"store {word} {text}, ptr {pointer}")
         emit.line(f"call void @symveil_release(ptr {earlier})")
 
     def _assign_tuple(self, name: str, value: Several) -> None:
@@ -250,11 +250,11 @@ class Statements(Expressions):
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, ast.Subscript):
-            place = self.place(target)
-            if place.type.dimensions:
-                arrays.fill(self.emit, place, value)
+            element = self.element(target)
+            if element.type.dimensions:
+                arrays.fill(self.emit, element, value)
             else:
-                arrays.store(self.emit, place, value)
+                arrays.store(self.emit, element, value)
         elif isinstance(target, ast.Tuple) and isinstance(value, Several) and len(target.elts) == len(value.parts):
             for own in value.parts:  # all are kept before the first name changes: `one, two = two, one`
                 if isinstance(own, Array) and own.owner not in self.emit.fresh:
@@ -317,11 +317,11 @@ class Statements(Expressions):
             return
         if not isinstance(target, ast.Subscript):
             raise NotTranslated("an assignment to " + ast.unparse(target))
-        place = self.place(target)
-        if place.type.dimensions:
+        element = self.element(target)
+        if element.type.dimensions:
             raise NotTranslated("an operation on whole arrays")
-        before = arrays.load(self.emit, place)
-        arrays.store(self.emit, place, self.emit.operate(sign, before, self.value(statement.value)))
+        before = arrays.load(self.emit, element)
+        arrays.store(self.emit, element, self.emit.operate(sign, before, self.value(statement.value)))
 
     def _do_if(self, statement: ast.If) -> None:
         emit = self.emit

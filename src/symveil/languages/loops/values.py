@@ -143,11 +143,11 @@ def _functions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
         tree = ast.parse(Path(path).read_text("utf-8"))
     except (OSError, ValueError, SyntaxError):
         raise NotTranslated("a function without its source") from None
-    found = {}
+    results = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            found[node.name, min([node.lineno, *(part.lineno for part in node.decorator_list)])] = node
-    return found
+            results[node.name, min([node.lineno, *(part.lineno for part in node.decorator_list)])] = node
+    return results
 
 
 def source_of(function: types.FunctionType) -> ast.FunctionDef:

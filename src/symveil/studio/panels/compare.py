@@ -61,7 +61,7 @@ class ComparePanel(SubjectPanel):
         while shown is None or shown.done < shown.of:
             handle = self._slice = TaskHandle(None)
             try:
-                found: Averages = await self.studio.patient.run(average_more, self._question(), handle=handle)
+                averages: Averages = await self.studio.patient.run(average_more, self._question(), handle=handle)
             except (SymveilError, StoppedError, BrokenError) as error:
                 if this == self._round and not self.stale:
                     card = "" if shown is None else shown.section.card()
@@ -71,17 +71,17 @@ class ComparePanel(SubjectPanel):
                 self._slice = None
             if this != self._round or self._running or self.stale or not self.client.has_socket_connection:
                 return  # the next answer starts anew, and finds in the worker what is known already
-            shown = found
-            self.answer = found.added_to(answer)
-            left = found.done < found.of
-            bar = working("Averaging over the public model", found.done, found.of, self.name) if left else ""
-            self._follow(found.section.card(), bar, done=found.done)
+            shown = averages
+            self.answer = averages.added_to(answer)
+            left = averages.done < averages.of
+            bar = working("Averaging over the public model", averages.done, averages.of, self.name) if left else ""
+            self._follow(averages.section.card(), bar, done=averages.done)
 
     def _ending(self, error: Exception) -> str:
         if isinstance(error, StoppedError):
             return "The averages over the public model were stopped. Change something to start again."
-        told = self._plain(error) if isinstance(error, SymveilError) else str(error)
-        return f"No average over the public model: {told}."
+        message = self._plain(error) if isinstance(error, SymveilError) else str(error)
+        return f"No average over the public model: {message}."
 
     def _follow(self, card: str, state: str, *, done: int = 0) -> None:
         self._supplement.set_content(f'{state}<div class="cards" data-averages="{done}">{card}</div>')

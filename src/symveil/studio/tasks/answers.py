@@ -50,39 +50,43 @@ def central_answer(values: Mapping[str, str], statistic: Statistic, *, shown: in
     shown, most
         Rows on the page, and in what is downloaded.
     """
-    place, manifest = Path(values["private"]), Path(values["manifest"])
-    document = central_manifest(place, manifest)
+    path, manifest = Path(values["private"]), Path(values["manifest"])
+    document = central_manifest(path, manifest)
     if document is None:
         return None
     try:
         if document["release"] == "count":
-            found: NamedTable = read_counts(place, manifest=manifest)
+            answer_table: NamedTable = read_counts(path, manifest=manifest)
             lead = _about_counts(document)
         else:
-            require_bytes(place, document)
+            require_bytes(path, document)
             if document["release"] != "synthesize":
                 return _model(document)
-            found = _counted(place, document, counted_plainly(statistic))
+            answer_table = _counted(path, document, counted_plainly(statistic))
             lead = f"<p>These are {what_it_is(document)}: counted as they are. A synthetic word is nobody's.</p>"
-        return _shown(found, values["places"], _promise(document, lead), shown, most)
+        return _shown(answer_table, values["places"], _promise(document, lead), shown, most)
     except SymveilError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
 
 
-def _shown(found: NamedTable, places: str, promise: Section, shown: int, most: int) -> Answer:
-    heads, rows = found.as_text([name for name in _COLUMNS if name in found.numbers], top=shown)
-    after = f'<p class="quiet">The {len(rows)} largest of {len(found):,} rows.</p>' if len(rows) < len(found) else ""
-    listed = found.largest(most).table
-    kind = "private counts" if isinstance(found, PrivateCounts) else "synthetic"
+def _shown(table_shown: NamedTable, places: str, promise: Section, shown: int, most: int) -> Answer:
+    heads, rows = table_shown.as_text([name for name in _COLUMNS if name in table_shown.numbers], top=shown)
+    after = (
+        f'<p class="quiet">The {len(rows)} largest of {len(table_shown):,} rows.</p>'
+        if len(rows) < len(table_shown)
+        else ""
+    )
+    listed = table_shown.largest(most).table
+    kind = "private counts" if isinstance(table_shown, PrivateCounts) else "synthetic"
     return Answer(
-        title=f"symveil: {found.statistic}, {kind}",
+        title=f"symveil: {table_shown.statistic}, {kind}",
         sections=(
             Section(
-                heading=f"{found.statistic}: {kind}",
-                svg=found.to_svg(read_coordinates(places) if places else None),
-                picture=found.statistic.replace(":", "-"),
+                heading=f"{table_shown.statistic}: {kind}",
+                svg=table_shown.to_svg(read_coordinates(places) if places else None),
+                picture=table_shown.statistic.replace(":", "-"),
                 wide=True,
                 large=True,
             ),
@@ -94,10 +98,10 @@ def _shown(found: NamedTable, places: str, promise: Section, shown: int, most: i
             ),
             promise,
         ),
-        document=found.document(most),
+        document=table_shown.document(most),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),
-        marks=(("statistic", found.statistic), ("rows", str(len(found))), ("method", kind)),
+        marks=(("statistic", table_shown.statistic), ("rows", str(len(table_shown))), ("method", kind)),
     )
 
 
@@ -118,9 +122,9 @@ def _model(document: dict[str, Any]) -> Answer:
     )
 
 
-def _counted(place: Path, document: dict[str, Any], statistic: Statistic) -> NamedTable:
+def _counted(path: Path, document: dict[str, Any], statistic: Statistic) -> NamedTable:
     """What synthetic words have of a statistic: counts, and no interval, because nothing is estimated."""
-    symbols, words = read_words(place, ColumnOptions.from_names(document["output"]["columns"]), name="synthetic")
+    symbols, words = read_words(path, ColumnOptions.from_names(document["output"]["columns"]), name="synthetic")
     counts = sorted(
         plain_counts(statistic, symbols, words, longest=_ANY_LENGTH).items(), key=lambda each: (-each[1], each[0])
     )
@@ -182,7 +186,7 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     if central is not None:
         return central
     named(progress, "Undoing the noise; for a file on a model this can take minutes")(0, None)
-    found = estimate(
+    result = estimate(
         values["private"],
         statistic,
         manifest=values["manifest"],
@@ -192,14 +196,14 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
         confidence=_confidence(values["confidence"]),
         assume=values["assume"] or None,
     )
-    listed = found.largest(MOST_ROWS).table
+    listed = result.largest(MOST_ROWS).table
     return Answer(
-        title=f"symveil: {found.statistic} of the true sequences",
-        sections=(_picture(found, values["places"]), _rows(found), _said(found)),
-        document=found.document(MOST_ROWS),
+        title=f"symveil: {result.statistic} of the true sequences",
+        sections=(_picture(result, values["places"]), _rows(result), _assumptions(result)),
+        document=result.document(MOST_ROWS),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),
-        marks=(("statistic", found.statistic), ("rows", str(len(found))), ("method", found.method)),
+        marks=(("statistic", result.statistic), ("rows", str(len(result))), ("method", result.method)),
     )
 
 
@@ -220,22 +224,22 @@ def _confidence(text: str) -> float:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
 
 
-def _picture(found: Estimate, places: str) -> Section:
+def _picture(estimate: Estimate, places: str) -> Section:
     return Section(
-        heading=f"Estimated {found.statistic}",
-        svg=found.to_svg(read_coordinates(places) if places else None),
-        picture=found.statistic.replace(":", "-"),
+        heading=f"Estimated {estimate.statistic}",
+        svg=estimate.to_svg(read_coordinates(places) if places else None),
+        picture=estimate.statistic.replace(":", "-"),
         wide=True,
         large=True,
     )
 
 
-def _rows(found: Estimate) -> Section:
-    columns, rows = found.as_text(NUMBERS, top=SHOWN_ROWS)
+def _rows(estimate: Estimate) -> Section:
+    columns, rows = estimate.as_text(NUMBERS, top=SHOWN_ROWS)
     after = ""
-    if len(rows) < len(found):
-        more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(found) > MOST_ROWS else ""
-        after = f'<p class="quiet">The {len(rows)} largest of {len(found):,} rows{more}.</p>'
+    if len(rows) < len(estimate):
+        more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(estimate) > MOST_ROWS else ""
+        after = f'<p class="quiet">The {len(rows)} largest of {len(estimate):,} rows{more}.</p>'
     return Section(
         heading="Row by row",
         body=table(columns, [[html.escape(cell) for cell in row] for row in rows]),
@@ -244,12 +248,12 @@ def _rows(found: Estimate) -> Section:
     )
 
 
-def _said(found: Estimate) -> Section:
-    about = "these sequences" if found.target == "file" else "as many sequences of their population"
+def _assumptions(estimate: Estimate) -> Section:
+    about = "these sequences" if estimate.target == "file" else "as many sequences of their population"
     lead = (
-        f"<p>About {about}, by {html.escape(found.method)}. <b>low</b> and <b>high</b> cover each number with "
-        f"confidence {found.confidence:g}, <b>low all</b> and <b>high all</b> all of them at once. The estimate is "
+        f"<p>About {about}, by {html.escape(estimate.method)}. <b>low</b> and <b>high</b> cover each number with "
+        f"confidence {estimate.confidence:g}, <b>low all</b> and <b>high all</b> all of them at once. The estimate is "
         "unbiased and may be negative; <b>consistent</b> is the nearest table that could be true.</p>"
     )
-    notes = "".join(f"<li>{html.escape(note)}</li>" for note in found.assumptions)
+    notes = "".join(f"<li>{html.escape(note)}</li>" for note in estimate.assumptions)
     return Section(heading="What it rests on", body=f"{lead}<ul>{notes}</ul>", wide=True)

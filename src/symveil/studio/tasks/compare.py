@@ -79,20 +79,20 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-_kept: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
+_cached: dict[tuple[object, ...], tuple[ErrorCurve, ...]] = {}
 """The last curves: another place to look at does not change them."""
 
 
 def _curves(subject: Subject, adjacency: Adjacency, progress: Progress) -> tuple[ErrorCurve, ...]:
     word = None if subject.language.homogeneous else subject.word
     key = (subject.language, word, adjacency)
-    if key not in _kept:
+    if key not in _cached:
         computing = named(progress, "Computing the curves")
         computing(0, None)
         curves = error_curves(subject.language, word=word, adjacency=adjacency, progress=computing)
-        _kept.clear()
-        _kept[key] = curves
-    return _kept[key]
+        _cached.clear()
+        _cached[key] = curves
+    return _cached[key]
 
 
 def nearest_step(text: str) -> int:
@@ -110,7 +110,7 @@ def _best(curves: tuple[ErrorCurve, ...], index: int) -> ErrorCurve:
 
 
 def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacency: Adjacency) -> Section:
-    """What ε buys, for somebody who has never heard of it."""
+    """What ε buys, for readers who do not know it."""
     length, epsilon = subject.language.length, float(EPSILONS[here])
     best = _best(curves, here)
     papers = min((curve for curve in curves if curve.mechanism in PAPERS), key=lambda curve: curve.errors[here])
@@ -212,11 +212,11 @@ class Averages:
         known = {each["epsilon"]: each for each in self.documents}
 
         def cells(epsilon: object) -> tuple[object, ...]:
-            found = known.get(epsilon)
-            if found is None:
+            result = known.get(epsilon)
+            if result is None:
                 return ("", "", "")
-            bound = found["lower_bound"]
-            return found["mechanism"], found["expected_error"], bound["value"] if isinstance(bound, dict) else ""
+            bound = result["lower_bound"]
+            return result["mechanism"], result["expected_error"], bound["value"] if isinstance(bound, dict) else ""
 
         return replace(
             answer,
@@ -287,12 +287,12 @@ def _averages_picture(rows: list[PublicAverages], here: PublicAverages, language
     curves, bands = [], []
     bounded = [(float(each.mechanism.epsilon), each.bound.value) for each in rows if each.bound is not None]
     if bounded:
-        places, least = zip(*bounded, strict=True)
-        curves.append(Curve("no mechanism with this promise can be below (shaded)", places, least))
-        bands.append(Band("", places, [0.0] * len(places), least))
+        positions, least = zip(*bounded, strict=True)
+        curves.append(Curve("no mechanism with this promise can be below (shaded)", positions, least))
+        bands.append(Band("", positions, [0.0] * len(positions), least))
     own = [(float(each.mechanism.epsilon), each.expected_error) for each in rows]
-    places, errors = zip(*own, strict=True)
-    curves.append(Curve("symveil, chosen by auto", places, errors))
+    positions, errors = zip(*own, strict=True)
+    curves.append(Curve("symveil, chosen by auto", positions, errors))
     epsilon = float(here.mechanism.epsilon)
     return curves_svg(
         curves,

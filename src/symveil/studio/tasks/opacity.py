@@ -177,8 +177,8 @@ def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[s
             fraction = str(violation.upper)
             shown = fraction if len(fraction) < 40 else f"{float(violation.upper):.12g}"
             body += f'<p class="quiet">{exact} {shown}.</p>'
-    said = [note for note in notes if system.secret or "no state is secret" not in note]
-    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in said)
+    sentences = [note for note in notes if system.secret or "no state is secret" not in note]
+    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in sentences)
     return Section(heading="Does an observer become sure of a secret?", body=body, wide=True)
 
 
@@ -355,10 +355,11 @@ def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str,
     enforced = read_question(values["k"], "weak").property_name
     after = f'<p class="quiet">The policies enforce {enforced}, and both rows of violations are about that.</p>'
     if values["notion"] != "weak":
-        asked = read_question(values["k"], values["notion"]).property_name
+        property_name = read_question(values["k"], values["notion"]).property_name
         after = (
             f'<p class="warning">The policies know the weak notion only: this table is about <b>{enforced}</b>, not '
-            f"about {asked}, which is judged above. A violation of 0 % here does not say that {asked} holds.</p>"
+            f"about {property_name}, which is judged above. A violation of 0 % here does not say that "
+            f"{property_name} holds.</p>"
         )
     return Section(heading="Three policies, side by side", body=body, after=after, wide=True)
 

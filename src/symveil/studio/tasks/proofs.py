@@ -19,7 +19,7 @@ from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded
 from symveil.tasks.release_report import factor
 from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
-from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, said, shown, shown_bound
+from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, answer_in_words, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}
@@ -81,13 +81,13 @@ def _pairs(text: str) -> tuple[Pair, ...] | None:
     return tuple(pairs)
 
 
-_kept: dict[tuple[object, ...], PrivacyCurve] = {}
+_cached: dict[tuple[object, ...], PrivacyCurve] = {}
 
 
 def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
     """δ(ε) on a grid, kept: another place to look at does not change it."""
     key = (file, pairs, upto)
-    if key not in _kept:
+    if key not in _cached:
         limit = exact(upto, name="upto")
         if not 0 < limit <= 20:
             raise ParameterError("upto", expected="a number above 0, at most 20", found=upto)
@@ -95,9 +95,9 @@ def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Prog
         proving = named(progress, "Proving δ at each ε")
         proving(0, None)
         curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=proving)
-        _kept.clear()
-        _kept[key] = curve
-    return _kept[key]
+        _cached.clear()
+        _cached[key] = curve
+    return _cached[key]
 
 
 def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes: tuple[str, ...]) -> Section:
@@ -114,7 +114,7 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
     )
     body = large(html.escape(number), explained, badge=badge)
     if verdict.asked is not None:
-        body += f"<p>At most {html.escape(str(verdict.asked))}, as asked: <b>{said(verdict.holds)}</b>.</p>"
+        body += f"<p>At most {html.escape(str(verdict.asked))}, as asked: <b>{answer_in_words(verdict.holds)}</b>.</p>"
     body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
     return Section(heading="How private is it?", body=body, wide=True)
 

@@ -120,8 +120,8 @@ def _share(value: float) -> str:
 
 
 def _hint(position: int, errors: int, through: float, errs: float, length: int) -> str:
-    told = f"after {position} symbols, {errors} changed: probability {through:.4g}"
-    return told if position == length else f"{told}; the next one is changed with probability {errs:.4g}"
+    text = f"after {position} symbols, {errors} changed: probability {through:.4g}"
+    return text if position == length else f"{text}; the next one is changed with probability {errs:.4g}"
 
 
 SHOWN_WORDS = 10
@@ -191,12 +191,12 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     guarantee = mechanism.guarantee
     noun = "word" if subject.separator == "" else "sequence"
     unchanged = float(law.probabilities[0]) if len(law.distances) and law.distances[0] == 0 else 0.0
-    asked = shown_epsilon(float(mechanism.epsilon))
+    requested = shown_epsilon(float(mechanism.epsilon))
     loss = shown_epsilon(guarantee.epsilon)
     hides_lengths = mechanism.metric == "levenshtein"
     promised = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
     body = '<div class="pair"><div>' + large(
-        f"ε = {loss}", promised + (f" You asked for {asked}." if loss != asked else ""), badge=guarantee.how
+        f"ε = {loss}", promised + (f" You asked for {requested}." if loss != requested else ""), badge=guarantee.how
     )
     if hides_lengths:
         cost = large(
@@ -346,9 +346,9 @@ def _facts(explanation: Explanation, subject: Subject) -> Section:
         near = explanation.protection.neighbours_within_adjacency
         rows.append(("within b of a typical word", counted(near, "feasible word")))
     rows += [
-        (name, html.escape(said))
-        for name, said in (("chosen", mechanism.chosen_because), ("given up", mechanism.given_up))
-        if said
+        (name, html.escape(reason))
+        for name, reason in (("chosen", mechanism.chosen_because), ("given up", mechanism.given_up))
+        if reason
     ]
     rows += [
         (html.escape(name.replace("_", " ")), html.escape(str(value)))

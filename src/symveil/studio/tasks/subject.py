@@ -1,6 +1,6 @@
 """What a form is about: a word over an alphabet, or a trip of a model. Read as the command line reads it.
 
-How words, guarantees and prices are told: plain words first, the number with them.
+How words, guarantees and prices are shown: plain words first, the number with them.
 """
 
 from __future__ import annotations
@@ -257,12 +257,12 @@ def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> str:
 
 def warned(mechanism: Mechanism, near: Protection | None) -> str:
     """What to warn of, as HTML, in the sentences of the command line."""
-    told = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
-    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in told)
+    sentences = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
+    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in sentences)
 
 
 def choose_adjacency(language: Language, noun: str) -> Answer:
-    """What each b hides on a model, for somebody who has not chosen one: nothing is released before that."""
+    """What each b hides on a model, for users who have not chosen one: nothing is released before that."""
     shown = adjacency_table(language)
     rows = [
         (
@@ -289,16 +289,16 @@ def loss_line(mechanism: Mechanism, noun: str) -> str:
 
 
 def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float | None = None) -> str:
-    """What somebody learns who knows the public model and sees one private word, beside the error, as HTML."""
+    """What an attacker learns who knows the public model and sees one private word, beside the error, as HTML."""
     rows = attacker_facts(mechanism, view, error=error)
     if not rows:
         return ""
     little = "".join(
         f'<p class="warning">{html.escape(each[:1].upper() + each[1:])}.</p>' for each in hides_little(view)
     )
-    said = "; ".join(html.escape(sentence) for name, sentence in rows if name != "for scale")
+    text = "; ".join(html.escape(sentence) for name, sentence in rows if name != "for scale")
     scale = "".join(f" For scale: {html.escape(sentence)}." for name, sentence in rows if name == "for scale")
-    return f'{little}<p class="quiet">An attacker who knows the public model: {said}.{scale}</p>'
+    return f'{little}<p class="quiet">An attacker who knows the public model: {text}.{scale}</p>'
 
 
 def shown_epsilon(epsilon: float) -> str:

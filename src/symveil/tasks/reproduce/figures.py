@@ -174,7 +174,7 @@ PAPERS = {
 
 
 def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> Reproduction:
-    """The rows of one paper, or of all; `progress` is told which one is next.
+    """The rows of one paper, or of all; `progress` is called with the next one.
 
     >>> reproduction = reproduce("jones2019")
     >>> [row.item for row in reproduction.rows if row.ours == "561"]

@@ -155,27 +155,27 @@ class Bracketing:
                 question=question, progress=progress,
             )  # fmt: skip
 
-        are_floats_asked = isinstance(self._bound, CompiledBound)  # large chains: rationals are the second choice
-        rounded = in_floats(width, nodes) if are_floats_asked else None
+        are_floats_used = isinstance(self._bound, CompiledBound)  # large chains: rationals are the second choice
+        rounded = in_floats(width, nodes) if are_floats_used else None
         if rounded is not None:
             return Bracket(lower=rounded.lower, upper=rounded.upper, nodes=rounded.nodes)
         search = _Search(self, horizon)
         search.add({source: fmpq(1)}, {target: fmpq(1)})
         goal = rational(width)
         visits = 0
-        asked = None if question is None else rational(question)
+        requested = None if question is None else rational(question)
         values, is_tried = None, False
-        while search.is_open(goal, asked) and search.work < nodes and visits < _VISITS * nodes:
+        while search.is_open(goal, requested) and search.work < nodes and visits < _VISITS * nodes:
             if search.unread == 0 and not is_tried and search.complete:
                 # no node is left that was not read further: what is asked may be the value itself, which no number
                 # of further rounds tells from the bounds
                 is_tried, values = True, search.exact_values()
                 if values is not None:
                     break
-            if not are_floats_asked and (search.work >= _PATIENCE or visits >= _PATIENT_VISITS):
+            if not are_floats_used and (search.work >= _PATIENCE or visits >= _PATIENT_VISITS):
                 # gaps that are nearly alike come in another order in floats: they go somewhat further than
                 # rationals would, so that nothing is lost by it
-                are_floats_asked, rounded = True, in_floats(width / 2, nodes + nodes // 4)
+                are_floats_used, rounded = True, in_floats(width / 2, nodes + nodes // 4)
                 if rounded is not None and question is not None and rounded.is_close_to(question):
                     rounded = None  # rationals may decide
             if rounded is not None and (search.unread == 0 or not rounded.all_read):
@@ -248,9 +248,9 @@ class _Search:
         self._start = [self._share(*part, depth=0) for part in self._rules.first_label(mass, other)]
         self._give(self._start, fmpq(1))
 
-    def is_open(self, width: fmpq, asked: fmpq | None) -> bool:
+    def is_open(self, width: fmpq, requested: fmpq | None) -> bool:
         """Whether the bracket is too wide, or does not decide whether lv is at most what was asked."""
-        return self.upper - self.lower > width or (asked is not None and self.lower <= asked < self.upper)
+        return self.upper - self.lower > width or (requested is not None and self.lower <= requested < self.upper)
 
     def ends(self, alpha: fmpq) -> tuple[fmpq, fmpq]:
         """Both sums, with what rounding dropped counted against them."""

@@ -312,13 +312,13 @@ class CompiledBound:
         needs = needs_by_label(self._table.label, self._exact_alpha, list(mass.items()), list(other.items()))
         for group in needs.values():
             rounded = {state: nearest_float(value) for state, value in group.items()}
-            kept = [state for state, value in rounded.items() if abs(value) >= TINY]
-            if len(kept) < len(group):
-                total += sum((group[state] for state in group.keys() - kept if group[state] > 0), start=fmpq(0))
-            if not kept:
+            remaining = [state for state, value in rounded.items() if abs(value) >= TINY]
+            if len(remaining) < len(group):
+                total += sum((group[state] for state in group.keys() - remaining if group[state] > 0), start=fmpq(0))
+            if not remaining:
                 continue
-            states = np.array(kept, dtype=np.int64)
-            need = np.array([rounded[state] for state in kept])
+            states = np.array(remaining, dtype=np.int64)
+            need = np.array([rounded[state] for state in remaining])
             bound = sweeps().flow_cost(
                 states, need, np.abs(need), self.distance, self.alpha, *self.relays, 1e-13, self.less
             )

@@ -47,7 +47,7 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
     """What words tell about two states; None where the chain goes round, or where that takes more than `nodes`.
 
     In `table` every transition leads to one state of each class of bisimilar ones (`ChainTable.merged`): then what
-    nobody can tell apart is one state, and (p; r) are proportional as soon as they can be.
+    no observer can distinguish is one state, and (p; r) are proportional as soon as they can be.
     """
     if not _ends(table, source, target):
         return None

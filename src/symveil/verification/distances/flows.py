@@ -218,9 +218,9 @@ def _linear_system(flows: Flows, size: int, *, mirrored: bool) -> tuple[Integers
     if mirrored:
         slot[flows.pairs[:, 1], flows.pairs[:, 0]] = np.arange(len(flows.pairs))
     column = slot.reshape(-1)[flows.arc]
-    kept = column >= 0
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return before[flows.start].astype(np.int64), column[kept], flows.amount[kept]
+    has_column = column >= 0
+    before = np.concatenate([[0], np.cumsum(has_column)])
+    return before[flows.start].astype(np.int64), column[has_column], flows.amount[has_column]
 
 
 def workers() -> int:

@@ -81,10 +81,10 @@ class RoundedSearch:
             return None
         loops = search_loops()
         store = self._start(source, target)
-        asked = (2.0, -1.0) if question is None else (float_at_most(question), float_at_least(question))
+        bounds_requested = (2.0, -1.0) if question is None else (float_at_most(question), float_at_least(question))
         limits = (-1 if horizon is None else horizon, min(nodes, 2**60), min(most_visits, 2**60), _PAUSE)
         while True:
-            why = loops.advance(*self._chain, *store.arrays, float_at_most(width), *asked, *limits)
+            why = loops.advance(*self._chain, *store.arrays, float_at_most(width), *bounds_requested, *limits)
             if why == loops.DONE:
                 break
             if why == loops.ROOM:

@@ -128,7 +128,7 @@ def judge(states, mass, other, class_of, by_class, distance, alpha, alpha_above,
     upper = min(mine, classes) * (1.0 + slack)
     if mine > 0.0 and theirs > 0.0 and upper - lower > _CLOSED:
         chosen, need, scale = np.empty(many, np.int64), np.empty(many), np.empty(many)
-        members, supply, aside = 0, False, 0.0
+        members, supply, spare = 0, False, 0.0
         for k in range(many):
             their = alpha * other[k]
             needed, size = mass[k] - their, mass[k] + their
@@ -137,14 +137,14 @@ def judge(states, mass, other, class_of, by_class, distance, alpha, alpha_above,
                 members += 1
                 supply = supply or needed > 0.0
             else:  # nothing, up to rounding
-                aside += max(0.0, needed) + 8.0 * UNIT * size
+                spare += max(0.0, needed) + 8.0 * UNIT * size
         cost = 0.0
         if supply:
             cost = flow_cost(
                 chosen[:members], need[:members], scale[:members], distance, alpha, relay_first, relays, spread,
                 _TOLERANCE, less,
             )  # fmt: skip
-        upper = min(upper, (cost + aside) * (1.0 + slack))
+        upper = min(upper, (cost + spare) * (1.0 + slack))
     return lower, max(lower, upper), mine * (1.0 - slack), theirs * (1.0 - slack)
 
 
@@ -172,7 +172,7 @@ def advance(
     first, successor, chance, label, rank, by_rank, comes_from, class_of, distance, alpha, alpha_above,
     relay_first, relays, spread, less,
     figure, span, state, entry, child, share, bucket, gaps, count, estimate,
-    goal, asked_below, asked_above, horizon, budget, most_visits, pause,
+    goal, required_below, required_above, horizon, budget, most_visits, pause,
 ):  # fmt: skip
     """Extend the node with the largest gap until the bracket is good enough, or nothing is open, or a limit is reached.
 
@@ -187,9 +187,9 @@ def advance(
     resume = count[VISITS] + pause
     while True:
         low, high = estimate[0] - estimate[2], estimate[1] + estimate[3]
-        if high - low <= goal and (low > asked_above or high <= asked_below):
+        if high - low <= goal and (low > required_above or high <= required_below):
             low, high, _, _ = ends(figure, count[NODES], alpha_above)
-            if high - low <= goal and (low > asked_above or high <= asked_below):
+            if high - low <= goal and (low > required_above or high <= required_below):
                 return DONE
             estimate[0], estimate[1], estimate[2], estimate[3] = low, high, 0.0, 0.0
         if gaps[1] <= 0.0 or count[WORK] >= budget or count[VISITS] >= most_visits:

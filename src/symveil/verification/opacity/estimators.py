@@ -135,11 +135,11 @@ class WeakEstimator:
             return VIOLATION
         if not aged:
             return (now, () if clean == now or self.k == 0 else ((0, clean),))
-        kept: list[tuple[int, StateSet]] = []
+        remaining: list[tuple[int, StateSet]] = []
         for age, states in sorted({(0, clean), *aged}, key=lambda entry: (entry[0], entry[1].bit_count(), entry[1])):
-            if states != now and not any(smaller & ~states == 0 for _, smaller in kept):
-                kept.append((age, states))
-        return (now, tuple(kept))
+            if states != now and not any(smaller & ~states == 0 for _, smaller in remaining):
+                remaining.append((age, states))
+        return (now, tuple(remaining))
 
     def sets(self, state: State) -> int:
         """X and each B."""

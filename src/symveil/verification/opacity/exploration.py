@@ -76,7 +76,7 @@ class ManyEstimates:
         return packed
 
     def keys(self, rows: Rows) -> list[bytes]:
-        """The bytes of each row, by which rows are told apart."""
+        """The bytes of each row, by which rows are distinguished."""
         width = rows.shape[1] * rows.shape[2]
         whole = np.ascontiguousarray(rows).reshape(len(rows), width)
         data, size = whole.tobytes(), _BYTES * width
@@ -109,19 +109,19 @@ class ManyEstimates:
             aged = _image(table, rows[:, 1 + age])
             violates |= _some(rows[:, 1 + age]) & ~_some(aged)
             candidates.append(aged)
-        kept: list[tuple[Rows, Booleans]] = []
+        remaining: list[tuple[Rows, Booleans]] = []
         for age, states in enumerate(candidates[: self._ages]):  # at age k it was just looked at for the last time
             keep = _some(states) & np.asarray(np.any(states != now, axis=1))
-            for smaller, is_kept in kept:
-                keep &= ~is_kept | _some(smaller & ~states)
-            kept.append((states, keep))
+            for smaller, is_same in remaining:
+                keep &= ~is_same | _some(smaller & ~states)
+            remaining.append((states, keep))
             after[keep, 1 + age] = states[keep]
         return possible, violates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedStates(Sequence[State]):
-    """States that are kept as the bytes of their rows, and read when somebody asks for one."""
+    """States that are kept as the bytes of their rows, and read when one is requested."""
 
     packed: list[bytes] = field(repr=False)
     read: Callable[[bytes], State]
@@ -247,7 +247,7 @@ class _ManySearch:
         sets: int,
     ) -> None:
         self._observed, self._many, self._limit, self._sets = observed, many, limit, sets
-        self._number = {key: place for place, key in enumerate(many.keys(many.rows(list(number))))}
+        self._number = {key: index for index, key in enumerate(many.keys(many.rows(list(number))))}
         self._tables: list[Numbers] = [np.array(rows, dtype=np.int64).reshape(len(rows), len(observed.occurring))]
 
     def explored(self, layer: Rows, *, length: int, within: int | None) -> Explored:
@@ -272,11 +272,11 @@ class _ManySearch:
         after, alive = after.reshape(-1, *rows.shape[1:]), (possible & ~violates).reshape(-1)
         table: Numbers = np.where(violates, SINK, NOWHERE).reshape(-1)
         targets, fresh = [], []
-        for place, key in enumerate(many.keys(after[alive])):
+        for index, key in enumerate(many.keys(after[alive])):
             target = number.get(key)
             if target is None:
                 target = number[key] = len(number)
-                fresh.append(place)
+                fresh.append(index)
             targets.append(target)
         table[alive] = targets
         self._tables.append(table.reshape(possible.shape))

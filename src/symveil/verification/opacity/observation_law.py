@@ -230,7 +230,7 @@ def complete_observations(
 def _cut(
     codes: Codes, row: NDArray[np.int64], node: NDArray[np.int64], chance: Floats, last: Floats
 ) -> ObservationTable:
-    """One more event, after which nobody asks where the run is: there are as many times more of these as events."""
+    """One more event, after which the run's state does not matter: there are as many times more of these as events."""
     chances = np.zeros((len(codes), len(last), 2))
     possible = np.zeros((len(codes), len(last)), dtype=np.bool_)
     for event, after in enumerate(last):

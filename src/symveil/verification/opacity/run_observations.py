@@ -106,14 +106,14 @@ class RunObservations:
     def _exposures(self) -> int:
         """How many observations violate opacity with their last event, up to a very large number."""
         table, longest = self.safe.explored.table, self.safe.longest
-        ways, found = np.zeros(len(table), dtype=np.int64), 0 if len(table) else 1
+        ways, result = np.zeros(len(table), dtype=np.int64), 0 if len(table) else 1
         ways[:1] = 1
         for length in count():
             reached = np.flatnonzero(ways)
             if not len(reached) or length == longest:
-                return min(found, VERY_MANY)
+                return min(result, VERY_MANY)
             rows, chosen = table[reached], ways[reached]
-            found += int(chosen @ (rows == SINK).sum(axis=1))
+            result += int(chosen @ (rows == SINK).sum(axis=1))
             ways = np.zeros(len(table), dtype=np.int64)
             for column in rows.T:
                 np.add.at(ways, column[column >= 0], chosen[column >= 0])

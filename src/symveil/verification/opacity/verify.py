@@ -22,7 +22,7 @@ from symveil.verification.opacity.notions import Question, read_question
 from symveil.verification.opacity.observation import ExplorationLimit, Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
-Place = tuple[str, ...]
+PartStates = tuple[str, ...]
 """A state of each part."""
 
 _MOST_STATES = 2_000_000
@@ -54,11 +54,13 @@ class ComposedObserved:
         self.events = tuple(event for event in owners if event in seen)
         self._silent_events = tuple(event for event in owners if event not in seen)
         self._owners = owners
-        self._number: dict[Place, int] = {}
-        self._places: list[Place] = []
+        self._number: dict[PartStates, int] = {}
+        self._part_states: list[PartStates] = []
         self.secret: StateSet = 0
         self._memo: dict[tuple[str, int], StateSet] = {}
-        self.initial = set_of(self._numbered(place) for place in product(*(part.initial_states for part in parts)))
+        self.initial = set_of(
+            self._numbered(states_of_parts) for states_of_parts in product(*(part.initial_states for part in parts))
+        )
         self.occurring = tuple(range(len(self.events)))
         self.reach = self._image("reach", lambda state: self._closed(1 << state, clean=False))
         self.clean_reach = self._image("clean reach", lambda state: self._closed(1 << state, clean=True))
@@ -69,11 +71,11 @@ class ComposedObserved:
     @property
     def size(self) -> int:
         """How many states of the whole were met."""
-        return len(self._places)
+        return len(self._part_states)
 
     def names(self, states: StateSet) -> tuple[str, ...]:
         """The names of states: those of the parts' states, with a bar between them."""
-        return tuple("|".join(self._places[state]) for state in members(states))
+        return tuple("|".join(self._part_states[state]) for state in members(states))
 
     def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
         """An observation as its events."""
@@ -92,30 +94,30 @@ class ComposedObserved:
 
     # --- the states of the whole, one after the other ------------------------------------------
 
-    def _numbered(self, place: Place) -> int:
-        number = self._number.get(place)
+    def _numbered(self, states_of_parts: PartStates) -> int:
+        number = self._number.get(states_of_parts)
         if number is None:
-            if len(self._places) >= _MOST_STATES:
+            if len(self._part_states) >= _MOST_STATES:
                 raise TooLargeError(
                     f"opacity: expected at most {_MOST_STATES} states of all parts together, found more; try fewer"
                 )
-            number = self._number[place] = len(self._places)
-            self._places.append(place)
-            if any(state in secret for state, secret in zip(place, self._secret_states, strict=True)):
+            number = self._number[states_of_parts] = len(self._part_states)
+            self._part_states.append(states_of_parts)
+            if any(state in secret for state, secret in zip(states_of_parts, self._secret_states, strict=True)):
                 self.secret |= 1 << number
         return number
 
     def _by(self, event: str, state: int) -> list[int]:
         """Where one event leads."""
-        place, owners = self._places[state], self._owners[event]
-        choices = [self._moves[part].get((place[part], event), ()) for part in owners]
-        found = []
+        states_of_parts, owners = self._part_states[state], self._owners[event]
+        choices = [self._moves[part].get((states_of_parts[part], event), ()) for part in owners]
+        results = []
         for targets in product(*choices):
-            after = list(place)
+            after = list(states_of_parts)
             for part, target in zip(owners, targets, strict=True):
                 after[part] = target
-            found.append(self._numbered(tuple(after)))
-        return found
+            results.append(self._numbered(tuple(after)))
+        return results
 
     def _closed(self, states: StateSet, *, clean: bool) -> StateSet:
         """All that unobservable events lead to; through states without a secret only, where `clean`."""
@@ -206,14 +208,14 @@ def relevant_groups(parts: Sequence[PartiallyObserved]) -> list[list[int]]:
     is left out: it neither prevents anything nor shows anything. Then groups without secrets are left out.
     """
     alphabets = [{move[1] for move in part.moves} for part in parts]
-    kept = list(range(len(parts)))
+    remaining = list(range(len(parts)))
     while True:
-        idle = next((number for number in kept if _is_idle(number, kept, parts, alphabets)), None)
+        idle = next((number for number in remaining if _is_idle(number, remaining, parts, alphabets)), None)
         if idle is None:
             break
-        kept.remove(idle)
+        remaining.remove(idle)
     groups: list[list[int]] = []
-    for number in kept:
+    for number in remaining:
         touching = [group for group in groups if any(alphabets[number] & alphabets[other] for other in group)]
         groups = [group for group in groups if group not in touching]
         groups.append(sorted([number, *(other for group in touching for other in group)]))
@@ -221,12 +223,12 @@ def relevant_groups(parts: Sequence[PartiallyObserved]) -> list[list[int]]:
 
 
 def _is_idle(
-    number: int, kept: Sequence[int], parts: Sequence[PartiallyObserved], alphabets: Sequence[set[str]]
+    number: int, remaining: Sequence[int], parts: Sequence[PartiallyObserved], alphabets: Sequence[set[str]]
 ) -> bool:
     part = parts[number]
     if part.secret:
         return False
-    elsewhere = set().union(*(alphabets[other] for other in kept if other != number))
+    elsewhere = set().union(*(alphabets[other] for other in remaining if other != number))
     own, shared = alphabets[number] - elsewhere, alphabets[number] & elsewhere
     if own & set(part.observable):
         return False
@@ -284,7 +286,7 @@ def verify_opacity(
     most_states
         Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored, and None: nobody knows how many there are.
+        Called now and then with the number of states explored, and None, because their number is unknown.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

@@ -94,7 +94,7 @@ def violation_probability(
     most_states
         Give up beyond so many states of the estimator; by default as many as fit into about 2 GB.
     progress
-        Called now and then with the number of states explored, and None: nobody knows how many there are.
+        Called now and then with the number of states explored, and None, because their number is unknown.
 
     >>> import symveil as sv
     >>> system = sv.StochasticSystem.from_transitions(

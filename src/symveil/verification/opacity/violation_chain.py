@@ -71,14 +71,14 @@ class ViolationChain:
             label, count = refined, len(distinct)
         member = np.full(count, NOWHERE)
         member[label[::-1]] = np.arange(self.size)[::-1]
-        is_kept = member[label[self.source]] == self.source
-        target = self.target[is_kept]
+        is_same = member[label[self.source]] == self.source
+        target = self.target[is_same]
         return ViolationChain(
             start=int(label[self.start]),
             size=count,
-            source=label[self.source[is_kept]],
+            source=label[self.source[is_same]],
             target=np.where(target == SINK, SINK, label[np.maximum(target, 0)]),
-            chance=self.chance[is_kept],
+            chance=self.chance[is_same],
             chances=self.chances,
         )
 
@@ -128,10 +128,10 @@ class _Pairs:
         reached = self._reached(initial)
         columns = [_renumbered(after, reached) for after in self._after(reached)]
         can = can_reach_sink(columns, len(reached))
-        kept = np.flatnonzero(can)
-        self.start = int(_renumbered(_renumbered(np.array([initial]), reached), kept)[0])
-        self._system_state: Numbers = reached[kept] % self._size
-        self._columns = [_renumbered(column[kept], kept) for column in columns]
+        remaining = np.flatnonzero(can)
+        self.start = int(_renumbered(_renumbered(np.array([initial]), reached), remaining)[0])
+        self._system_state: Numbers = reached[remaining] % self._size
+        self._columns = [_renumbered(column[remaining], remaining) for column in columns]
 
     def settle(self) -> None:
         """Take pairs from which a violation is certain for the violation itself, so that 1 is exactly 1.
@@ -147,11 +147,11 @@ class _Pairs:
         if not unsure[self.start]:
             self.start = SINK
             return
-        kept = np.flatnonzero(unsure)
+        remaining = np.flatnonzero(unsure)
         ahead = [np.where((column >= 0) & ~unsure[np.maximum(column, 0)], SINK, column) for column in self._columns]
-        self._columns = [_renumbered(column[kept], kept) for column in ahead]
-        self.start = int(_renumbered(np.array([self.start]), kept)[0])
-        self._system_state = self._system_state[kept]
+        self._columns = [_renumbered(column[remaining], remaining) for column in ahead]
+        self.start = int(_renumbered(np.array([self.start]), remaining)[0])
+        self._system_state = self._system_state[remaining]
 
     def chain(self) -> ViolationChain:
         """One move for each column and pair that has one."""
@@ -204,10 +204,10 @@ class _Pairs:
         return np.flatnonzero(visited)
 
 
-def _renumbered(keys: Numbers, kept: Numbers) -> Numbers:
-    """The index of each key in the sorted `kept`, NOWHERE where it is missing; negative keys stay."""
-    index = np.minimum(np.searchsorted(kept, keys), max(len(kept) - 1, 0))
-    known = (keys >= 0) & (kept[index] == keys) if len(kept) else np.zeros(len(keys), dtype=np.bool_)
+def _renumbered(keys: Numbers, remaining: Numbers) -> Numbers:
+    """The index of each key in the sorted `remaining`, NOWHERE where it is missing; negative keys stay."""
+    index = np.minimum(np.searchsorted(remaining, keys), max(len(remaining) - 1, 0))
+    known = (keys >= 0) & (remaining[index] == keys) if len(remaining) else np.zeros(len(keys), dtype=np.bool_)
     return np.where(known, index, np.where(keys < 0, keys, NOWHERE))
 
 
