@@ -37,7 +37,11 @@ from symveil.cli.single_options import (
     spreadsheet_option,
     start_option,
     thin_option,
+    time_grid_option,
+    time_option,
+    time_shift_option,
     time_step_option,
+    timezone_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
@@ -132,6 +136,13 @@ def print_plan(plan: BudgetPlan) -> None:
 @spreadsheet_option
 @start_option
 @time_step_option
+@time_option
+@time_grid_option
+@time_shift_option
+@timezone_option
+@click.option(
+    "--time-share", metavar="S", help="With --time-grid on a model: what times get of epsilon; 0.4 by default."
+)
 @json_option
 def privatize_command(
     source_file: Path,
@@ -148,6 +159,10 @@ def privatize_command(
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. With --ledger every person is charged before anything is
     drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start. A
     manifest beside the private file says what is promised; symveil check rechecks it.
+
+    With --time and --time-grid each event keeps a private hour, or a private wait, under the same epsilon:
+    symveil privatize log.csv --case id --symbol activity --time stamp --time-grid hour --time-shift 1 --epsilon 4
+    --alphabet @activities.txt --out private.csv
     """
     from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.doubts import hides_little, thin_protection

@@ -177,6 +177,19 @@ timezone_option = click.option(
     "--timezone", metavar="Z", help="Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default."
 )
 
+time_grid_option = click.option(
+    "--time-grid",
+    metavar="G",
+    help="With --time: release times too, on a public grid: hour, hour-of-week, or waits such as wait:1s..365d.",
+)
+
+time_shift_option = click.option(
+    "--time-shift",
+    metavar="N|any",
+    help="With --time-grid: by how many bins the time of an event may differ that is to be hard to distinguish; any by "
+    "default.",
+)
+
 period_option = click.option(
     "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
 )

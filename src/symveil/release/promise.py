@@ -27,6 +27,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled
 from symveil.release.job import Written
 from symveil.release.protocol import Price
+from symveil.release.timed import TimedEvents, TimeSettings
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
@@ -42,6 +43,8 @@ class Release:
     mechanism: Mechanism
     policy: dict[str, Any] | None = None
     """Where a policy for opacity is released: its public parameters, for the manifest and the ledger."""
+    times: TimedEvents | None = None
+    """How the times of events are released; None: they are not."""
 
     @classmethod
     def of(
@@ -51,6 +54,7 @@ class Release:
         alphabet: Alphabet | Iterable[Symbol] | None,
         model: Model | None,
         laws: Iterable[Mapping[str, Any]] = (),
+        times: TimeSettings | None = None,
     ) -> Release:
         """The words over an alphabet, or of a model, released as a choice says; by the `law` of a manifest if given."""
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
@@ -58,13 +62,29 @@ class Release:
         # a manifest has to say them, and the check to read them
         require_spellable(choice.epsilon, "epsilon")
         require_spellable(choice.offset, "offset")
-        mechanism = choose_mechanism(choice, choice.language(alphabet=alphabet, model=model)).with_laws(laws)
+        own = choice if times is None else times.of_words(choice, on_model=model is not None)
+        rows = list(laws)
+        known = rows if times is None or model is not None else []  # over an alphabet the rows are of the joint law
+        mechanism = choose_mechanism(own, own.language(alphabet=alphabet, model=model)).with_laws(known)
         b = chosen_adjacency(choice.adjacency, mechanism.language)
-        return cls(choice=replace(choice, mechanism=mechanism.name, adjacency=b), mechanism=mechanism)
+        timed = None
+        if times is not None and b != "all":
+            timed = times.events(
+                symbols=len(mechanism.alphabet) if model is None else None,
+                epsilon=choice.epsilon,
+                adjacency=b,
+                law=rows[0] if rows else None,
+            )
+        return cls(
+            choice=replace(choice, mechanism=mechanism.name, adjacency=b, beyond=own.beyond),
+            mechanism=mechanism,
+            times=timed,
+        )
 
     def document(self) -> dict[str, Any]:
         """The choice, with the name of the mechanism that it means."""
-        return {**self.choice.document(), "mechanism": self.mechanism.name}
+        times = {} if self.times is None else self.times.asked()
+        return {**self.choice.document(), "mechanism": self.mechanism.name, **times}
 
     @property
     def alphabet(self) -> Alphabet:
@@ -80,7 +100,7 @@ class Release:
 def price(release: Release) -> Price:
     """ε for each sequence and what it is an ε of; the loss itself where it is known for words of every length."""
     epsilon = release.choice.epsilon
-    rate = release.mechanism.symbol_rate()
+    rate = release.mechanism.symbol_rate() if release.times is None else None
     loss = pure_loss(epsilon) if rate is None else symbol_loss(rate, len(release.alphabet), 1)
     choice = release.choice
     b = chosen_adjacency(choice.adjacency, release.mechanism.language)
@@ -105,6 +125,12 @@ def whole_loss(release: Release, *, proved: bool = True) -> Callable[[int], floa
     def loss(length: int) -> float:
         if choice.public_start or release.policy is not None:
             return math.inf
+        if release.times is not None:
+            own = at_least(release.times.loss(length, arbitrarily=True))
+            return own if release.times.joint else math.nextafter(own + of_words(length), math.inf)
+        return of_words(length)
+
+    def of_words(length: int) -> float:
         if mechanism.metric == "levenshtein":
             largest = mechanism.curve(np.empty(0, dtype=np.int64)).largest
             return math.inf if largest is None else mechanism.loss_at(largest)
@@ -221,7 +247,7 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
     names = {each.mechanism for each in classes}
     near, share = middle_protection(release, lengths), hidden_share(release, lengths)
     how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
-    return {
+    promise = {
         "mechanism": names.pop() if len(names) == 1 else release.mechanism.name,
         "epsilon": at_least(release.choice.epsilon),
         "epsilon_exact": spelled(release.choice.epsilon),
@@ -240,6 +266,9 @@ def promised(release: Release, lengths: NDArray[np.int64], *, charged: bool) -> 
         "thin": share is not None and 2 * share < 1,
         "charged": shown_units(charged_units(release.choice.epsilon)) if charged else None,
     }
+    if release.times is None or release.choice.adjacency == "all" or release.choice.adjacency is None:
+        return promise
+    return release.times.promised(promise, lengths, release.choice.adjacency)
 
 
 def _class_document(each: LengthClass) -> dict[str, object]:

@@ -27,6 +27,7 @@ from symveil.mechanisms.attacker import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release, passes_unprotected, price, promised
+from symveil.release.timed import TimeSettings
 from symveil.tasks.check_central import (
     Check,
     CheckedManifest,
@@ -139,7 +140,7 @@ def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Che
     return Check("passes unprotected", True, ", ".join(listed))
 
 
-_COLUMNS = ("id", "sequence", "case", "symbol", "order")
+_COLUMNS = ("id", "sequence", "case", "symbol", "order", "hour")
 """What of `columns` names a column."""
 
 
@@ -168,7 +169,9 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
             same = choice.costs.digest == document["digests"].get("costs")
             note = "they are what their SHA-256 says" if same else "their SHA-256 is another one"
             checks.append(Check("costs", same, note))
-        return Release.of(choice, alphabet=document["alphabet"], model=loaded, laws=document.get("law", ()))
+        times = TimeSettings.from_parameters(document["parameters"])
+        laws = document.get("law", ())
+        return Release.of(choice, alphabet=document["alphabet"], model=loaded, laws=laws, times=times)
     except SymveilError as error:
         checks.append(Check("parameters", False, str(error)))
         return None

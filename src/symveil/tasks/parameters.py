@@ -26,6 +26,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.cost_choice import Cap
 from symveil.numbers.rationals import Number
 from symveil.release.batch import OnUnknown
+from symveil.release.timed import ANY, TimeSettings
 
 Engine = Literal["local", "spark"]
 Described = TypeVar("Described")
@@ -82,6 +83,10 @@ class RunOptions:
     thin: bool = False
     start: str | None = None
     time_step: str | None = None
+    time_grid: str | None = None
+    time_shift: str | int | None = None
+    timezone: str | None = None
+    time_share: Number | None = None
 
     def __post_init__(self) -> None:
         if self.over_budget not in get_args(OverBudget):
@@ -94,6 +99,7 @@ class RunOptions:
         if self.engine == "spark" and self.has_times:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
+        self.released_times()
         check_again(self.again, self.release_id)
         self._check_release_id()
 
@@ -101,6 +107,30 @@ class RunOptions:
     def has_times(self) -> bool:
         """Whether artificial times were asked for."""
         return self.start is not None or self.time_step is not None
+
+    def released_times(self) -> TimeSettings | None:
+        """What was asked for where true times are released privately."""
+        if self.time_grid is None:
+            for name in ("time_shift", "timezone", "time_share"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(name, expected="`time_grid` with it", found="none")
+            return None
+        if self.engine == "spark":
+            raise ParameterError("time_grid", expected="the local engine", found="spark")
+        settings = TimeSettings(
+            grid=self.time_grid,
+            shift=ANY if self.time_shift is None else self.time_shift,
+            timezone=self.timezone,
+            share=self.time_share,
+        )
+        if settings.has_waits and self.time_step is not None:
+            raise ParameterError("time_step", expected="none with waits, which are released", found=self.time_step)
+        if self.ledger is not None and str(settings.shift) != ANY:
+            raise ParameterError(
+                "time_shift", expected="any with a ledger, whose budgets are for events that change arbitrarily",
+                found=self.time_shift,
+            )  # fmt: skip
+        return settings
 
     def times(self) -> ArtificialTimes | None:
         """The artificial times that were asked for."""
@@ -190,6 +220,11 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     thin: bool
     start: str | None
     time_step: str | None
+    time: str | None
+    time_grid: str | None
+    time_shift: str | int | None
+    timezone: str | None
+    time_share: Number | None
 
 
 def read_engine(engine: str, master: str | None) -> Engine:

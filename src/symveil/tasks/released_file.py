@@ -30,6 +30,7 @@ from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.promise import Release
+from symveil.release.timed import TimeSettings
 from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
 
@@ -189,6 +190,7 @@ class ReleasedWords:
             alphabet=self.document["alphabet"],
             model=loaded,
             laws=self.document.get("law", ()),
+            times=TimeSettings.from_parameters(self.document["parameters"]),
         )
         if alphabet_digest(release.alphabet) != self.document["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
