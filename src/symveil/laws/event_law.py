@@ -229,6 +229,12 @@ class EventLaw:
         """The probability that the symbol of an event comes out as another one."""
         return (self.symbols - 1) * sum(self.chances(self._ratio)[1])
 
+    @property
+    def symbol_rate(self) -> float:
+        """η of the symbols alone: each stays with probability ∝ 1 and becomes each other one ∝ e^−η."""
+        same, other = self.chances(self._ratio)
+        return math.log(sum(same) / sum(other))
+
     @classmethod
     def uniform(cls, *, symbols: int, bins: int, circle: bool, rate: Fraction) -> Self:
         """Randomised response on pairs of a symbol and a bin: for times that move by any number of bins."""

@@ -139,7 +139,7 @@ class TimeGrid:
         """What stands for each bin of waits: its geometric middle in whole seconds; 0 for the first bin.
 
         >>> TimeGrid.read("wait:0,1m,1h,1d").middles().tolist()
-        [0, 464, 17635]
+        [0, 464, 17636]
         """
         assert self.waits is not None  # noqa: S101 - asked where there are waits
         edges = np.array(self.waits.edges, dtype=np.float64)

@@ -192,7 +192,7 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         far = ""
         if told["time_shift"] != "any":
             bins = told["time_shift"]
-            far = f"; times of adjacent sequences differ by at most {bins} bins, and each {bins} bins more lose as much again"
+            far = f"; adjacent sequences differ by at most {bins} bins in a time, {bins} bins more lose as much again"
         facts.append(("private times", f"{told['time_grid']} of each event, clock {told['timezone']}{far}"))
     times = manifest["output"].get("times")
     if times is None:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
@@ -20,12 +22,13 @@ from symveil.formats.compatibility import choice_from_manifest, model_name
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
-from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
+from symveil.models.attributes import PublicValues
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
@@ -76,6 +79,7 @@ def open_released(
     cluster: str | None = None,
     keep: tuple[str, ...] = (),
     time: str | None = None,
+    attributes: tuple[str, ...] = (),
 ) -> Iterator[SequenceFile]:
     """The private file, each file of a private folder, or a private table in memory, opened as the manifest says.
 
@@ -89,11 +93,11 @@ def open_released(
         A column that says which sequences belong together: those of a person, in the readers' words.
     keep
         Kept columns to read as well.
-    time
-        The column of times, where they are to be read as well.
+    time, attributes
+        The column of times, and other columns of events, where they are to be read as well.
     """
     named = ColumnOptions.from_names(document["output"]["columns"])
-    columns = replace(named, person=cluster, person_option="cluster", keep=keep, time=time)
+    columns = replace(named, person=cluster, person_option="cluster", keep=keep, time=time, attributes=attributes)
     if is_frame(source):
         yield opened_frame(source, replace(columns, delimiter=None))
         return
@@ -221,14 +225,30 @@ class ReleasedWords:
                     numbers.setdefault(name, len(numbers))
         return numbers
 
-    def _files(self) -> Iterator[SequenceFile]:
-        return open_released(self.path if self._frame is None else self._frame, self.document, cluster=self.cluster)
+    def _files(self, *, timed: bool = False) -> Iterator[SequenceFile]:
+        columns = self.document["output"]["columns"]
+        time: str | None = None
+        attributes: tuple[str, ...] = ()
+        if timed and "hour" in columns:
+            attributes = (columns["hour"],)
+        elif timed:
+            time = columns.get("order", PROCESS_MINING["order"])
+        source = self.path if self._frame is None else self._frame
+        return open_released(source, self.document, cluster=self.cluster, time=time, attributes=attributes)
 
-    def batches(self, groups: int) -> Iterator[Batch]:
-        """The words, each in one of so many random groups."""
+    def batches(self, groups: int, *, timed: bool = False) -> Iterator[Batch]:
+        """The words, each in one of so many random groups.
+
+        Parameters
+        ----------
+        groups
+            How many; 0: all words in one.
+        timed
+            Whether the bins of events are read too: as the attribute of the batches, -1 where an event has none.
+        """
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
-        for file in self._files():
+        for file in self._files(timed=timed):
             for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
@@ -242,12 +262,25 @@ class ReleasedWords:
                     numbers = np.array([self._clusters[name] for name in names.dictionary.to_pylist()], dtype=np.int64)
                     own = owner[numbers[names.indices.to_numpy(zero_copy_only=False)]]
                 seen += len(lengths)
-                yield Batch(codes, lengths, own)
+                yield Batch(codes, lengths, own, attributes=(self._bins(file, batch, lengths),) if timed else ())
         if seen != self.count:
             raise FileError(
                 f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",
                 found="another one",
             )  # fmt: skip
+
+    def _bins(self, file: SequenceFile, batch: pa.RecordBatch, lengths: Lengths) -> NDArray[np.int64]:
+        """The released bin of each event; only the first event of a word has no wait."""
+        times = self.release.times
+        assert times is not None  # noqa: S101 - asked where times were released
+        if times.grid.waits is None:
+            names = PublicValues.from_names("hour", map(str, range(times.grid.bins)))
+            bins, missing = file.attribute(batch, 0, names), 0
+        else:
+            bins, missing = times.grid.of(file.stamps(batch), lengths, times.clock), int((lengths > 0).sum())
+        if int((bins < 0).sum()) != missing:
+            raise FileError(str(self.path), expected="a released time for every event", found="none for some")
+        return bins
 
     def words(self) -> Iterator[tuple[Codes, Lengths]]:
         """The words without groups."""

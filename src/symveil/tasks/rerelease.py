@@ -51,6 +51,15 @@ def noise_of(release: Release, document: dict[str, Any], *, where: str) -> Subst
     where
         Its file, for messages.
     """
+    times = release.times
+    if times is not None and times.joint:
+        if times.grid.waits is not None:
+            raise InputError(
+                "estimate: expected --statistic durations or lengths where waits are released, found another one: "
+                "first events, which have no wait, have another noise"
+            )
+        own = LengthNoise(symbols=len(release.alphabet), length=0, rate=times.law.symbol_rate)
+        return SubstitutionNoise(symbols=own.symbols, of_length=lambda _: own, constant=own)
     rows = document.get("law")
     if rows is None:  # version 1: the rate of each class is there, everything else follows from the parameters
         return noise_of_mechanism(release.mechanism)
