@@ -290,3 +290,48 @@ def test_command(tmp_path, capsys, monkeypatch):
     assert "joint-staircase" in shown
     assert "private times" in shown
     assert out.read_text().splitlines()[0] == "case,activity,stamp,hour"
+
+
+@pytest.mark.parametrize("share", [None, "1/4"])
+def test_on_a_model_words_and_times_share_epsilon(tmp_path, share):
+    """Words are drawn on the model, times beside them by the law without symbols; the losses add up to epsilon."""
+    chain = sv.MarkovChain.from_transitions(
+        [(one, two, Fraction(1, 2)) for one, two in ("ab", "ac", "ba", "bc", "ca", "cb")], initial="a"
+    )
+    sv.save_model(chain, tmp_path / "ring.json")
+    size = 6000
+    rows = [
+        (f"k{i}", symbol, f"2024-05-01T{hour}:00:00")
+        for i in range(size)
+        for symbol, hour in (("b", "05"), ("c", "21"))
+    ]
+    options = {key: value for key, value in named("csv").items() if key != "order"}
+    release = sv.privatize_file(
+        write_log(tmp_path, "csv", rows), tmp_path / "p.csv", model=tmp_path / "ring.json", epsilon=4, adjacency=2,
+        time_grid="hour", time_shift=1, time_share=share, thin=True, **options,
+    )  # fmt: skip
+    law, of_times = release.manifest["law"][0], Fraction(share or "2/5")
+    rate = Fraction(law["time_rate"])
+    assert Fraction(8, 10) * 2 * of_times <= rate <= 2 * of_times
+    words = sv.select_mechanism(sv.runs(chain, 2), epsilon=4 * (1 - of_times), adjacency=2)
+    assert release.manifest["guarantee"]["epsilon"] == pytest.approx(
+        words.guarantee.epsilon + 2 * float(rate), abs=1e-12
+    )
+    assert release.manifest["guarantee"]["epsilon"] <= 4
+    assert release.manifest["parameters"]["time_share"] == ("0.4" if share is None else "0.25")
+    assert check_manifest(release.manifest_file).holds
+    own = EventLaw(symbols=1, bins=24, circle=True, shift=1, step=law["step"], rate=rate)
+    chances = np.array(own.kernels(float(np.exp(-float(rate))))[0])
+    hours = np.array([int(row["hour"]) for row in read_again(release)]).reshape(size, 2)
+    for column, true in ((0, 5), (1, 21)):
+        mean = size * chances[true]
+        assert ((np.bincount(hours[:, column], minlength=24) - mean) ** 2 / mean).sum() < chi2.isf(FALSE_ALARM, 23)
+    answer = sv.estimate(release.out, "visits", by="hour", model=chain, confidence=0.999999)
+    rows = {row["hour"]: row for row in (answer.row(index) for index in range(24))}
+    assert rows[5]["symbols"] == []
+    for hour, count in ((5, size), (21, size), (12, 0)):
+        assert rows[hour]["low_all"] <= count <= rows[hour]["high_all"]
+    forged = json.loads(release.manifest_file.read_text())
+    forged["law"][0]["time_rate"] = "1.9"
+    release.manifest_file.write_text(json.dumps(forged))
+    assert not check_manifest(release.manifest_file).holds

@@ -234,7 +234,7 @@ class TimedEvents:
 
     def _beside_document(self) -> dict[str, Any]:
         """The same in a row about words, which have a rate of their own."""
-        return {f"time_{key}" if key in ("rate", "step") else key: value for key, value in self.law_document().items()}
+        return {"time_rate" if key == "rate" else key: value for key, value in self.law_document().items()}
 
     # --- what is promised ----------------------------------------------------------------------
 
@@ -500,7 +500,7 @@ class TimeSettings:
         joint = symbols is not None
         own = None
         if law is not None:
-            own = law if joint else {**law, "rate": law["time_rate"], "step": law["time_step"]}
+            own = law if joint else {**law, "rate": law["time_rate"]}
         return TimedEvents.choose(
             grid=self.grid, shift=self.shift, timezone=self.timezone, symbols=symbols,
             epsilon=epsilon if symbols is not None else epsilon * self.share_of_times,

@@ -229,6 +229,8 @@ def _guarantee(release: Release, document: dict[str, Any], lengths: NDArray[np.i
             return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
+    if release.times is not None and release.times.share is not None:
+        epsilon *= 1 - release.times.share  # the law of the times was compared with the rest when it was read
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
