@@ -1,6 +1,6 @@
-"""docs/benchmarks.md: the results of a whole run between two marks, and a picture of each kind of growth.
+"""docs/benchmarks.md: one table of a whole run between two marks, and a picture of each kind of growth.
 
-What is outside the marks is written by hand and stays.
+What is outside the marks says how to read the table, and stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PICTURES = {
     "states": ("Growth with the model", "states"),
     "sequences": ("Growth with the file", "sequences in the file"),
 }
-# What the subjects are, as headings.
+# What the subjects are, as rows of the table that begin their groups.
 TOLD = {
     "benvenuti2026": "Permute-and-flip, against B26 in plain Python",
     "bisimulation": "Lumping, against Storm",
@@ -64,12 +64,12 @@ def write_page(document: Document, docs: Path) -> None:
 
 
 def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str]:
-    """The machine, the bars in a sentence, the pictures, a table for each subject."""
+    """The machine, the bars in a sentence, the pictures, one table with a group of rows for each subject."""
     rows = document["rows"]
     judged = [row for row in rows if row["passed"] is not None]
     passed = sum(row["passed"] for row in judged)
     runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
-    bars = f"**{passed} of {len(judged)} bars of these tables passed**"
+    bars = f"**{passed} of {len(judged)} bars of this table passed**"
     yield f"{bars} in {len(rows)} rows; {runs} took {_minutes(document)}."
     if document["remark"]:
         yield f"\n{document['remark']}"
@@ -88,15 +88,16 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     yield f"\nMachine: {_cell(told(machine))}.\n"
     for name in pictures:
         yield f"![{PICTURES[name][0]}](pictures/{_file(name)})\n"
-    for subject, group in groupby(rows, key=lambda row: row["subject"]):
-        yield f"### {TOLD.get(subject, subject)}\n"
+    if rows:
         yield "| what | ours | peer | ratio | bar | |\n|---|---:|---:|---:|---:|---|"
+    for subject, group in groupby(rows, key=lambda row: row["subject"]):
+        yield f"| **{_cell(TOLD.get(subject, subject))}** | | | | | |"
         for row in group:
             shown = row["shown"]
             under = remarks(row)
             name = _cell(row["name"]) + (f"<br><small>{_cell(under)}</small>" if under else "")
             yield f"| {name} | {' | '.join(_cell(shown[key]) for key in ('ours', 'peer', 'ratio', 'bar', 'ok'))} |"
-        yield ""
+    yield ""
 
 
 def growth_picture(document: Document, name: str) -> str:

@@ -1,4 +1,5 @@
-"""What a charge costs in PostgreSQL, ours and the server's: `python -m benchmarks.postgresql [PERSONS]`, docs/scale.md.
+"""What a charge costs in PostgreSQL, ours and the server's: `python -m benchmarks.postgresql [PERSONS]`,
+docs/benchmarks.md.
 
 It starts a server of its own with the settings that PostgreSQL comes with, releases a file of so many persons several
 times with and without a ledger in it, and prints seconds per charge: processor time of this process, processor time of

@@ -1,4 +1,4 @@
-"""What one core does: processor seconds per sequence of release, estimate, count and the ledger (docs/scale.md).
+"""What one core does: processor seconds per sequence of release, estimate, count and the ledger (docs/benchmarks.md).
 
 Processor time, and not time on a clock: a cluster is paid for it, and other work on the machine disturbs it less.
 """

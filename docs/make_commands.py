@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +17,19 @@ _OPENING = """\
 
 # Commands
 
-`symveil COMMAND --help` says what stands here. Every command exits with 0 when it is done or the property holds, 1 when
-the property does not hold or is undecided, and 2 after bad input, with one line on standard error that says what was
-expected, what was found and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and nothing is left half-written.
+`symveil COMMAND --help` prints the same text. Every command exits with 0 when it is done or the property holds, 1 when
+the property does not hold or is undecided, and 2 after bad input, with one line on standard error: what was expected,
+what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains.
 
 | command | what it does |
+|---|---|
+"""
+_SHARED = """\
+## Shared options
+
+Options that mean the same in several commands. Each command lists those that it takes.
+
+| option | meaning |
 |---|---|
 """
 # every other example is run by a test
@@ -33,8 +42,11 @@ _NOT_RUN = {
 def reference() -> str:
     """The whole page."""
     overview = "".join(f"| [{c.name}](#symveil-{c.name}) | {_summary(c)} |\n" for c in COMMANDS)
-    sections = "\n".join(section for c in COMMANDS for section in _sections(c, click.Context(cli, info_name="symveil")))
-    return f"{_OPENING}{overview}\n{sections}"
+    context = click.Context(cli, info_name="symveil")
+    shared = _shared([row for c in COMMANDS for row in _rows(c, context)])
+    listed = "".join(f"{row}\n" for row in sorted(shared, key=lambda row: row.lstrip("|` -")))
+    sections = "\n".join(section for c in COMMANDS for section in _sections(c, context, shared))
+    return f"{_OPENING}{overview}\n{_SHARED}{listed}\n{sections}"
 
 
 def _summary(command: click.Command) -> str:
@@ -45,14 +57,38 @@ def _paragraphs(command: click.Command) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
 
 
-def _sections(command: click.Command, parent: click.Context) -> Iterator[str]:
+_REQUIRED = " \\[required\\]"
+
+
+def _shared(rows: list[str]) -> set[str]:
+    """Of each option that means the same in several commands, the most frequent meaning."""
+    most = dict[str, tuple[int, str]]()
+    for row, count in Counter(row.replace(_REQUIRED, "") for row in rows).items():
+        if count > 1:
+            most[_name(row)] = max(most.get(_name(row), (0, "")), (count, row))
+    return {row for _, row in most.values()}
+
+
+def _rows(command: click.Command, parent: click.Context) -> list[str]:
+    """The rows of a command's options, and of those of its subcommands."""
+    context = click.Context(command, info_name=command.name, parent=parent)
+    rows = [row for parameter in command.params if (row := _row(parameter, context))]
+    inner = command.commands.values() if isinstance(command, click.Group) else ()
+    return rows + [row for each in inner for row in _rows(each, context)]
+
+
+def _sections(command: click.Command, parent: click.Context, shared: set[str]) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     pieces = [f"## {context.command_path}" if parent.parent is None else f"### {context.command_path}", ""]
     pieces += [line for paragraph in _paragraphs(command) for line in (_text(paragraph), "")]
     pieces += ["```text", f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}", "```", ""]
     rows = [row for parameter in command.params if (row := _row(parameter, context))]
-    if rows:
-        pieces += ["| option | meaning |", "|---|---|", *rows, ""]
+    if own := [row for row in rows if row.replace(_REQUIRED, "") not in shared]:
+        pieces += ["| option | meaning |", "|---|---|", *own, ""]
+    if names := [
+        _name(row) + " (required)" * (_REQUIRED in row) for row in rows if row.replace(_REQUIRED, "") in shared
+    ]:
+        pieces += [f"[Shared options](#shared-options): {', '.join(names)}.", ""]
     if command.epilog:
         pieces += [
             "```sh",
@@ -63,7 +99,13 @@ def _sections(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield "\n".join(pieces)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            yield from _sections(command.commands[name], context)
+            yield from _sections(command.commands[name], context, shared)
+
+
+def _name(row: str) -> str:
+    """The names of a row's option, without its value."""
+    cell = row.removeprefix("| `").partition("`")[0]
+    return ", ".join(f"`{name.split()[0]}`" for name in cell.split(", "))
 
 
 def _row(parameter: click.Parameter, context: click.Context) -> str | None:

@@ -37,8 +37,6 @@ def main() -> None:
         y_label="expected symbols changed",
         path=FOLDER / "price_of_privacy.svg",
     )
-    automaton = sv.hamming_automaton("abc", alphabet="abc", exactly=2)
-    (FOLDER / "hamming_automaton.svg").write_text(automaton.to_svg(), encoding="utf-8")
     medical = sv.load_model(Path(__file__).parents[1] / "examples" / "medical.json")
     (FOLDER / "medical.svg").write_text(medical.to_svg(), encoding="utf-8")
     levenshtein = sv.levenshtein_automaton("abc", 2)

@@ -56,7 +56,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         markdown = turned(markdown, written_in=Path(source).parent, shown_in=Path(source).parent)
     depth = page.file.src_uri.count("/")
     markdown = with_papers(markdown, "../" * depth + PAPERS_PAGE) if page.file.src_uri != PAPERS_PAGE else markdown
-    return with_prompts_marked(without_test_marks(with_plain_lists(markdown)))
+    return with_plain_pipes(with_prompts_marked(without_test_marks(with_plain_lists(markdown))))
 
 
 def with_papers(text: str, page: str) -> str:
@@ -143,6 +143,17 @@ def with_prompts_marked(text: str) -> str:
     return _SESSION.sub(r"\1pycon", text)
 
 
+def with_plain_pipes(text: str) -> str:
+    """Code in the cells of tables as mkdocs wants it: elsewhere a pipe inside needs a backslash, here it is shown.
+
+    >>> with_plain_pipes("| `--cap C\\\\|none` | a \\\\| b |")
+    '| `--cap C|none` | a \\\\| b |'
+    """
+    return _CELLS.sub(lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), text)
+
+
+_CELLS = re.compile(r"^\|.*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`\n]*`")
 _SESSION = re.compile(r"^( *```)python(?=\n *>>> )", re.MULTILINE)
 _DIRECTIVE = re.compile(r" *# doctest: \+[A-Z_]+$", re.MULTILINE)
 _NOT_RUN = re.compile(r"(?<= )# not run: ")

@@ -293,7 +293,7 @@ class TestPage:
         text = self.written(tmp_path, rows, monkeypatch)
         assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
         assert (
-            "**2 of 3 bars of these tables passed**" in text
+            "**2 of 3 bars of this table passed**" in text
             and "Missed: slow." in text
             and "Not measured here: absent." in text
         )

@@ -13,8 +13,11 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration import certify
+from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs import rates
+from symveil.calibration.enumeration import EnumeratedLoss, Enumeration
 from symveil.errors import ModelError
+from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
@@ -33,6 +36,15 @@ def forget() -> None:
     certify._proved.cache_clear()
     certify._known.cache_clear()
     rates._answers = LastFew(64)
+
+
+def enumerated(
+    language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
+) -> EnumeratedLoss | None:
+    """The library's own loss of all words, by Hamming distance."""
+    cost = hamming(language)
+    weighting = Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=with_prior)
+    return Enumeration(weighting).loss(rate)
 
 
 @dataclass(frozen=True)

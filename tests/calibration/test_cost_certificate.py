@@ -1,4 +1,4 @@
-"""Certificates for every cost, prior and adjacency (docs/theory/two-sided.md), against losses from the definition."""
+"""Certificates for every cost, prior and adjacency; losses from the definition."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from cost_oracle import exact_loss, random_case, random_language
 
 import symveil as sv
+from symveil.calibration import enumeration
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certify import certified_rate
 from symveil.calibration.costs import loss as loss_module
@@ -38,8 +39,8 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small languages are searched as large ones are."""
-    monkeypatch.setattr(loss_module, "enumerated_loss", lambda *_: None)
-    monkeypatch.setattr(rates, "MOST_WORDS", 0)
+    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
+    monkeypatch.setattr(enumeration, "MOST_COSTLY_WORDS", 0)
 
 
 def check_case(seed: int) -> int:

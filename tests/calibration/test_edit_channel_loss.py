@@ -36,7 +36,7 @@ def loss_by_enumeration(symbols: int, longest: int, outputs: int, **parameters: 
 
 
 def test_the_value_of_the_theory():
-    """docs/theory/edit-channel.md: m = 2, ρ = 1/4, q = 2, δ = 0.06, σ = 0.04."""
+    """docs/theory/hidden-lengths.md: m = 2, ρ = 1/4, q = 2, δ = 0.06, σ = 0.04."""
     values = {"ratio": 0.25, "power": 2, "deletion": 0.06, "substitution": 0.04}
     loss = channel_loss(ChannelParameters.of(**values), 2)
     assert float(loss.worst) == pytest.approx(3.42747, abs=5e-6)

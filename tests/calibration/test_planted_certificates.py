@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import certify
+from symveil.calibration import certify, enumeration
 from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
@@ -85,7 +85,7 @@ def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsi
     """Small enough to be listed by hand, with listing switched off."""
     case = chain_case(_ring(4), 5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certify, "MOST_WORDS", 0)
+        patch.setattr(enumeration, "MOST_WORDS", 0)
         for old in own_cache.glob("*.json"):
             old.unlink()
         _ask(case.language, Fraction(epsilon))

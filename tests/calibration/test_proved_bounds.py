@@ -10,15 +10,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from calibration_oracle import Case, automaton_case, chain_case, random_chain_case, random_system_case, seeded
+from calibration_oracle import (
+    Case,
+    automaton_case,
+    chain_case,
+    enumerated,
+    random_chain_case,
+    random_system_case,
+    seeded,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import block_bounds, boxes, certify, windows
+from symveil.calibration import block_bounds, boxes, enumeration, windows
 from symveil.calibration.block_bounds import BlockBounds, chain_bounds, chain_search
 from symveil.calibration.boxes import Boxes
 from symveil.calibration.certify import certified_loss, spread_bound
-from symveil.calibration.enumeration import exact_loss, written_out
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem
@@ -113,12 +120,12 @@ def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.
     for length, finite in ((2, True), (20, False)):
         language = runs(chain, length)
         assert (spread_bound(language, rate=rate, with_prior=True) < math.inf) is finite
-        monkeypatch.setattr(certify, "MOST_WORDS", 0)  # as if nothing could be enumerated
+        monkeypatch.setattr(enumeration, "MOST_WORDS", 0)  # as if nothing could be enumerated
         loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
         assert loss <= 2 * rate and how in ("certified", "classic")
         if finite:  # and few enough words to look at all of them
-            case = exact_loss(written_out(language, with_prior=True), rate=rate, adjacency=1)
-            assert case <= loss
+            case = enumerated(language, rate=rate, adjacency=1, with_prior=True)
+            assert case.loss <= loss
 
 
 @pytest.mark.soak

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration.search import Found, largest_rate, rounded_down
+from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
 
 EPSILON = Fraction(2)
 SAFE, LIMIT = EPSILON / 2, EPSILON  # adjacency 1: between the classic rate and the one that loses η alone
 
 
-def search(loss_at, *, evaluations: int = 40, tolerance: Fraction = Fraction(1, 10**4)) -> Found | None:
+def search(loss_at, *, evaluations: int = 40, tolerance: Fraction = Fraction(1, 10**4)) -> SearchedRate | None:
     return largest_rate(
         loss_at, epsilon=EPSILON, safe=SAFE, slope=1, limit=LIMIT, tolerance=tolerance, evaluations=evaluations
     )
@@ -66,7 +66,7 @@ def test_where_nothing_is_better_than_the_classic_rate() -> None:
 
 
 def test_a_loss_of_nothing_allows_everything() -> None:
-    assert search(lambda _: Fraction(0)) == Found(LIMIT, Fraction(0))
+    assert search(lambda _: Fraction(0)) == SearchedRate(LIMIT, Fraction(0))
 
 
 @given(st.fractions(0, 10**9))

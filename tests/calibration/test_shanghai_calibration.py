@@ -1,4 +1,4 @@
-"""The 714-link Shanghai network (docs/theory/certified-calibration.md): real size, real detours."""
+"""The 714-link Shanghai network (docs/theory/certificates.md): real size, real detours."""
 
 from __future__ import annotations
 

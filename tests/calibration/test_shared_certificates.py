@@ -6,9 +6,9 @@ import random
 from fractions import Fraction
 
 import pytest
+from calibration_oracle import enumerated
 
-from symveil.calibration import certify
-from symveil.calibration.enumeration import exact_loss, written_out
+from symveil.calibration import certify, enumeration
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
 
@@ -27,16 +27,15 @@ def random_chain(seed: int, states: int) -> MarkovChain:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: bool, seed: int) -> None:
     """Certified for length 16 or 24, checked by enumeration at length 5 and 6."""
-    monkeypatch.setattr(certify, "MOST_WORDS", 0)  # as if nothing could be enumerated
+    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)  # as if nothing could be enumerated
     monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     for length in (5, 6):
         language = runs(random_chain(seed, 5), length, public_start=public_start)
         for adjacency, epsilon in ((1, Fraction(3)), (2, Fraction(5)), (3, Fraction(12))):
             found = certify.certified_rate(language, epsilon=epsilon, adjacency=adjacency)
-            words = written_out(language, with_prior=False)
-            true_loss = exact_loss(words, rate=found.rate, adjacency=adjacency)
-            assert true_loss <= found.loss <= epsilon
+            true_loss = enumerated(language, rate=found.rate, adjacency=adjacency)
+            assert true_loss.loss <= found.loss <= epsilon
 
 
 def test_lengths_share_a_certificate(monkeypatch) -> None:
@@ -52,7 +51,7 @@ def test_lengths_share_a_certificate(monkeypatch) -> None:
 
 def test_dead_ends_are_not_shared(monkeypatch) -> None:
     """A state that is left for one step only may begin short words, but no long ones."""
-    monkeypatch.setattr(certify, "MOST_WORDS", 0)
+    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
     monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     going_on = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
@@ -62,8 +61,8 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
         assert question.blocks is not None
         assert certify._shared(question) is question
         found = certify.certified_rate(question.language, epsilon=Fraction(2), adjacency=1)
-        true_loss = exact_loss(written_out(question.language, with_prior=False), rate=found.rate, adjacency=1)
-        assert true_loss <= found.loss <= 2
+        true_loss = enumerated(question.language, rate=found.rate, adjacency=1)
+        assert true_loss.loss <= found.loss <= 2
         # without the dead ends the same words are shared
         question = certify._question_about(runs(MarkovChain.from_transitions(going_on), length), 1, False)
         assert certify._shared(question).language.length > length
@@ -71,7 +70,7 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
 
 @pytest.mark.parametrize(("length", "shared"), [(2, False), (3, False), (4, True)])
 def test_words_that_a_block_may_fill_are_not_shared(monkeypatch, length: int, shared: bool) -> None:
-    monkeypatch.setattr(certify, "MOST_WORDS", 0)
+    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
     monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
     question = certify._question_about(runs(random_chain(1, 5), length), 2, False)
     assert question.blocks is not None

@@ -1,4 +1,4 @@
-"""Windows are close to exact: the wider the closer (docs/theory/certified-calibration.md, Tightness)."""
+"""Windows are close to exact: the wider the closer (docs/theory/certificates.md, Tightness)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from calibration_oracle import chain_case, random_chain, seeded
+from calibration_oracle import chain_case, enumerated, random_chain, seeded
 
-from symveil.calibration.enumeration import exact_loss, written_out
 from symveil.calibration.windows import window_loss, window_search
 from symveil.models.markov_chain import MarkovChain
 
@@ -67,7 +66,7 @@ def test_default_windows_are_within_three_percent(adjacency: int) -> None:
         case = chain_case(random_chain(dice, states=5, dead_ends=False), 5)
         assert case is not None
         rate = Fraction(dice.randint(1, 4))
-        exact = exact_loss(written_out(case.language, with_prior=False), rate=rate, adjacency=adjacency)
+        exact = enumerated(case.language, rate=rate, adjacency=adjacency).loss
         search = window_search(case.language, adjacency=adjacency)
         assert search is not None
         # both are rounded upwards, each in its own way; that neither is below the truth is tested elsewhere

@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from symveil.cli.main import main
-from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table, visible
+from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table
+from symveil.reports.terminal import visible
 
 
 def printed(monkeypatch, encoding: str, print_it) -> str:

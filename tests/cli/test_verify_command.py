@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from symveil.cli.verify import read_pair
 from symveil.errors import FileError, ParameterError
 from symveil.formats.models.model_files import load_model
 from symveil.models.labelled_chain import LabelledChain
+from symveil.tasks.verify_question import read_pair
 
 from .running import symveil
 

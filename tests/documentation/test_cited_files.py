@@ -16,7 +16,9 @@ PAGES = [
     *(ROOT / "docs").glob("mechanisms/*.md"),
 ]
 CITED = [
-    (page, name) for page in PAGES for name in re.findall(r"`([\w./]+(?:\.py|/calibration))`", page.read_text("utf-8"))
+    (page, name)
+    for page in PAGES
+    for name in re.findall(r"`([\w./]+(?:\.py|\.v|/calibration))`", page.read_text("utf-8"))
 ]
 
 
@@ -32,6 +34,7 @@ def test_it_is_there(page: Path, name: str) -> None:
 
 def test_pages_that_the_sources_cite_are_there() -> None:
     sources = [file for folder in ("src", "benchmarks", "tests") for file in (ROOT / folder).rglob("*.py")]
+    sources += (ROOT / "proofs").rglob("*.v")
     cited = {
         (file.name, page)
         for file in sources
@@ -39,3 +42,9 @@ def test_pages_that_the_sources_cite_are_there() -> None:
     }
     assert len(cited) >= 60
     assert sorted(each for each in cited if not (ROOT / each[1]).exists()) == []
+
+
+def test_every_checked_proof_is_on_the_page_about_them() -> None:
+    page = (ROOT / "docs" / "theory" / "checked.md").read_text(encoding="utf-8")
+    listed = re.findall(r"`(proofs/\w+\.v)`", page)
+    assert sorted(listed) == sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "proofs").glob("*.v"))

@@ -115,7 +115,7 @@ def test_a_block_with_a_title_is_a_file() -> None:
     assert block == Block("csv", 1, ("x,y",), "a.csv")
 
 
-_FOR_NEWCOMERS = ("README.md", "docs/first-hour.md", "docs/how-to/", "docs/tutorials/")
+_FOR_NEWCOMERS = ("README.md", "docs/quickstart-trips.md", "docs/how-to/", "docs/tutorials/")
 
 
 def test_pages_for_newcomers_promise_no_seconds() -> None:

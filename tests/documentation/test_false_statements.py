@@ -67,4 +67,9 @@ def test_it_is_gone(why: str) -> None:
 
 def test_every_page_is_looked_at() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in texts()}
-    assert {"README.md", "docs/benchmarks.md", "docs/tutorials/cluster.ipynb", "src/symveil/cli/options.py"} <= names
+    assert {
+        "README.md",
+        "docs/benchmarks.md",
+        "docs/tutorials/road-network.ipynb",
+        "src/symveil/cli/options.py",
+    } <= names

@@ -6,6 +6,7 @@ import re
 
 import architecture_picture
 import make_commands
+import make_parameters
 import pytest
 
 import symveil as sv
@@ -25,6 +26,14 @@ def test_the_command_reference_has_every_option() -> None:
         options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
         assert section
         assert [option for option in options if f"`{option}" not in section] == []
+
+
+def test_parameters_and_schemas_are_what_the_fields_say() -> None:
+    again = "run `python docs/make_parameters.py`"
+    assert make_parameters.PAGE.read_text(encoding="utf-8") == make_parameters.reference(), again
+    for path in make_parameters.SCHEMAS:
+        text = path.read_text(encoding="utf-8")
+        assert text == make_parameters.manifest_schema(text), again
 
 
 def test_every_public_name_is_in_the_reference_once() -> None:

@@ -14,17 +14,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import make_notebooks
-
-import services
 
 ROOT = Path(__file__).parents[2]
 SAME = doctest.OutputChecker().check_output
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NAMES = make_notebooks.NAMES
-WITHOUT_PICTURES = {"dataframes", "cluster"}
 # what only a machine or a moment has: its folders, other machines, times of execution, addresses of objects
 FOREIGN = {
     "a path": r"(?<![\w.])/(?:tmp|home|root|work|usr|opt|var|Users)/",
@@ -105,34 +101,23 @@ def test_its_pictures_are_there(name: str) -> None:
     pictures = [
         make_notebooks.TUTORIALS / found for found in re.findall(r"\]\((\.\./pictures/[^)]+)\)", markdown(name))
     ]
-    assert pictures or name in WITHOUT_PICTURES
+    assert pictures
     for picture in pictures:
         assert picture.read_text(encoding="utf-8").startswith("<svg"), picture
 
 
 def test_objects_draw_themselves_in_notebooks() -> None:
-    """Every tutorial but two shows a picture as a notebook does: as SVG, or inside HTML."""
-    for name in set(NAMES) - WITHOUT_PICTURES:
+    """Every tutorial shows a picture as a notebook does: as SVG, or inside HTML."""
+    for name in NAMES:
         kinds = {kind for cell in code_cells(stored(name)) for out in cell.outputs for kind in out.get("data", {})}
         assert "image/svg+xml" in kinds and (name == "partially-observed-system" or "text/html" in kinds), name
 
 
-def _execute(name: str, monkeypatch) -> None:
+@pytest.mark.filterwarnings("ignore")  # of the kernel's client
+@pytest.mark.parametrize("name", NAMES)
+def test_it_can_be_executed_again(name: str, monkeypatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [ROOT / "src", os.environ.get("PYTHONPATH", "")])))
     notebook = make_notebooks.notebook_of(markdown(name))
     make_notebooks.execute(notebook)
     for cell, want in zip(code_cells(notebook), make_notebooks.wants_of(markdown(name)), strict=True):
         assert SAME(want, shown(cell), LOOSELY), (cell.source, want, shown(cell))
-
-
-@pytest.mark.filterwarnings("ignore")  # of the kernel's client
-@pytest.mark.parametrize("name", NAMES[:-1])
-def test_it_can_be_executed_again(name: str, monkeypatch) -> None:
-    _execute(name, monkeypatch)
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.skipif(services.java() is None, reason="no Java 17, and installing it was not allowed")
-def test_the_one_about_clusters_can_be_executed_again(monkeypatch) -> None:
-    _execute("cluster", monkeypatch)

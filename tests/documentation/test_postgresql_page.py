@@ -1,4 +1,4 @@
-"""The commands of the page about PostgreSQL, run against a server."""
+"""The commands about PostgreSQL on the page about budgets, run against a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symveil.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 ADDRESS = "postgresql://budgets@localhost/budgets"
-PAGE = (ROOT / "docs" / "how-to" / "budgets-in-postgresql.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "budgets.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^symveil (.+?)  # not run: needs a server$", PAGE, flags=re.MULTILINE)
 
 

@@ -120,8 +120,8 @@ def test_a_negative_rest_is_explained(trips, tmp_path):
     assert "composes them at its delta" in ledger_status(composed).negative
 
 
-def test_the_numbers_of_the_page_about_a_year():
-    page = (ROOT / "docs" / "how-to" / "a-budget-for-a-year.md").read_text(encoding="utf-8")
+def test_the_numbers_of_the_page_about_budgets():
+    page = (ROOT / "docs" / "how-to" / "budgets.md").read_text(encoding="utf-8")
     half = Fraction(1, 2)
     for loss in (pure_loss(half), symbol_loss(half, 17, 1)):
         assert f" {composed_epsilon([(loss, 52)], 1e-6):.1f} " in page

@@ -57,10 +57,11 @@ def test_every_mechanism_has_its_line() -> None:
 def test_people_can_find_it(case: Case) -> None:
     name = case.make(1).name
     assert name in names()
-    page = DOCS / f"{'edit-channel' if name == 'edit' else name}.md"
-    text = page.read_text(encoding="utf-8")
-    for heading in ("## Promise", "## When not to use it"):
-        assert heading in text or not case.private, f"{page.name} does not say: {heading}"
+    if case.private:
+        page = DOCS / f"{'edit-channel' if name == 'edit' else name}.md"
+        text = page.read_text(encoding="utf-8")
+        for heading in ("## Promise", "## When not to use it"):
+            assert heading in text, f"{page.name} does not say: {heading}"
     assert case.kind.__doc__
 
 

@@ -1,6 +1,6 @@
 """Real trips on the legal road graph: every released trip legal, errors within what was measured.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 """
 
 from __future__ import annotations

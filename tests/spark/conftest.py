@@ -28,8 +28,8 @@ def spark(tmp_path_factory):
             .config("spark.python.daemon.module", "spark_daemon")
             .config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "2")
-            # a few rows: to compile Java for each query takes longer than to interpret it (docs/tutorials/cluster.md
-            # runs with Spark's own settings)
+            # a few rows: to compile Java for each query takes longer than to interpret it
+            # (docs/how-to/large-files-and-clusters.md runs with Spark's own settings)
             .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))

@@ -94,7 +94,7 @@ def test_the_page_works_without_a_mouse(tab: Watched) -> None:
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     reached: list[str] = []
-    for _ in range(25):
+    for _ in range(30):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
     for wanted in ("Compare", "release-source", "release-word", "release-epsilon", "release-mechanism", "SVG"):

@@ -208,7 +208,7 @@ def test_what_was_typed_stays_when_another_panel_is_looked_at(tab: Watched) -> N
 
 OUT_OF_REACH = """() => {
   const side = document.querySelector('section.panel:not([hidden]) .side');
-  const last = [...side.querySelectorAll('input, select')].filter((each) => each.offsetParent).at(-1);
+  const last = [...side.querySelectorAll('input, select, summary')].filter((each) => each.checkVisibility()).at(-1);
   last.scrollIntoView({block: 'nearest'});
   const box = last.getBoundingClientRect();
   return side.scrollHeight > side.clientHeight + 1 || box.bottom > window.innerHeight + 1 || box.top < -1;

@@ -51,7 +51,7 @@ def learned(tmp_path_factory):
 def test_a_manifest_says_what_is_public_and_all_eight_queries(learned):
     told = learned.manifest["times"]
     assert set(told) == {"artificial", "learned", "period", "timezone", "edges_seconds", "share"}
-    assert (told["artificial"], told["learned"], told["period"], told["share"]) == (False, True, PERIOD, "2/5")
+    assert (told["artificial"], told["learned"], told["period"], told["share"]) == (False, True, PERIOD, "0.4")
     assert len(learned.manifest["queries"]) == 8
     assert learned.manifest["guarantee"]["epsilon"] == 4.0
     assert check_manifest(learned.manifest_file).holds

@@ -1,27 +1,13 @@
 """A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 Two feasible words of a chain differ in maximal blocks of consecutive positions. Between blocks they
 agree, so swapping one whole block keeps a word feasible, and the loss η·d + ln Z(v)/Z(w) is a sum
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds
 one block of each length; `BlockBounds.loss` adds them up in the worst way that b positions allow.
 
-Where the pairs of paths of one length are too many, only paths are looked at, with a looser bound;
-where even these are, how much Z can grow along a path (`growth`). The classic bound η·L holds for each
-block just as it does for whole words. So a dense graph gets as much as can be had.
-
-A cheap proved bound for blocks of any length: how much Z can grow along a path.
-
-See docs/theory/certified-calibration.md.
-Let α(y) be the weight of everything that leads to y, the word being in p_j. Along the word
-
-    α(p_{j+1}) / α(p_j) = Σ_y T(y, p_{j+1}) γ(y|p_j) = g(p_j, p_{j+1}),
-
-and the boxes bound g. Between the states a and c at the ends of a block, Z is the product of the g
-along the block's path times a factor of c alone, Σ_y γ_before(y|c)·γ_after(y|c)/z^{[y≠c]}, or, at the
-end of the word, Σ_y γ_before(y|p_L). So Z(v)/Z(w) is at most the largest product from a to c over
-the smallest, which is a shortest-path problem: S·E operations for each length, however many paths
-there are. Widths add up step by step, so this is looser than comparing paths, and always affordable.
+Where the pairs of paths of one length are too many, only paths are looked at, with a looser bound. The
+classic bound η·L holds for each block just as it does for whole words.
 """
 
 from __future__ import annotations
@@ -39,123 +25,8 @@ from scipy import sparse
 
 from symveil.calibration.blocks import FINAL, FROM_START, MIDDLE, glanced_ratio, largest_ratio
 from symveil.calibration.boxes import Boxes, ChainGraph, Floats, box_hull, sharing
-from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
-
-
-def growth_bounds(
-    graph: ChainGraph,
-    before: Boxes,
-    after: Boxes,
-    decay: float,
-    longest: int,
-    accepting: Floats,
-    whole: tuple[int, int],
-) -> tuple[list[float], list[float]]:
-    """For each block length, a bound on ln Z(v)/Z(w) in the middle of a word, and at its end.
-
-    `whole` is the virtual start, if any, and the only length of a final block that may follow it.
-    """
-    size = graph.state_count
-    low_before = np.where(before.valid[:, None], before.low, 0.0)
-    high_before = np.where(before.valid[:, None], before.high, 0.0)
-    divided = np.full((size, size), decay)
-    np.fill_diagonal(divided, 1.0)
-    meet = before.valid & after.valid
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        meet_low = np.where(meet, (low_before * np.where(meet[:, None], after.low, 0.0) / divided).sum(axis=1), 1.0)
-        meet_high = np.where(meet, (high_before * np.where(meet[:, None], after.high, 0.0) / divided).sum(axis=1), 1.0)
-        log_meet = _known(np.log(meet_high) - np.log(meet_low))
-        # a word that ends in a state has at least its own weight there
-        end_low, end_high = np.log(low_before @ accepting), _known(np.log(high_before @ accepting))
-    log_low, log_high = _growth(graph.first, graph.other, graph.weight, low_before, high_before, before.valid)
-    usable = accepting > 0
-    middle, end = _widest(
-        graph.first, graph.other, log_low, log_high, before.valid, meet, log_meet, usable, end_low, end_high,
-        longest, *whole,
-    )  # fmt: skip
-    # logarithms of sums of up to S positive numbers; at most b + 2 of each sign are added
-    rounded = (2 * longest + 8) * (size + 1024) * 2.0**-50
-    return [_up(value, rounded) for value in middle.tolist()], [_up(value, rounded) for value in end.tolist()]
-
-
-def _known(logarithms: Floats) -> Floats:
-    """What a box without an upper end makes undefined has no bound."""
-    return np.where(np.isnan(logarithms), np.inf, logarithms)
-
-
-def _up(value: float, rounded: float) -> float:
-    return max(value, 0.0) * (1 + 2.0**-40) + rounded if value < math.inf else math.inf
-
-
-@compiled
-def _growth(
-    first: Integers, other: Integers, weight: Floats, low: Floats, high: Floats, valid: Booleans
-) -> tuple[Floats, Floats]:
-    """ln g of every edge s → s', at least and at most; the sum runs over all edges y → s'."""
-    size = len(first) - 1
-    log_low, log_high = np.zeros(len(other)), np.zeros(len(other))
-    sum_low, sum_high = np.zeros(size), np.zeros(size)
-    for s in range(size):
-        if not valid[s]:
-            continue
-        sum_low[:] = 0.0
-        sum_high[:] = 0.0
-        for y in range(size):
-            if high[s, y] > 0.0:
-                for e in range(first[y], first[y + 1]):
-                    sum_low[other[e]] += weight[e] * low[s, y]
-                    sum_high[other[e]] += weight[e] * high[s, y]
-        for e in range(first[s], first[s + 1]):
-            log_low[e] = np.log(sum_low[other[e]])
-            log_high[e] = np.log(sum_high[other[e]])
-    return log_low, log_high
-
-
-@compiled
-def _widest(
-    first: Integers, other: Integers, log_low: Floats, log_high: Floats, valid: Booleans, meet: Booleans,
-    log_meet: Floats, usable: Booleans, end_low: Floats, end_high: Floats, longest: int, virtual: int, whole: int,
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """For each length the largest difference of two paths with the same ends, or the same beginning."""
-    size = len(first) - 1
-    middle, end = np.zeros(longest + 1), np.zeros(longest + 1)
-    most, least = np.empty(size), np.empty(size)
-    most_next, least_next = np.empty(size), np.empty(size)
-    for a in range(size):
-        if not valid[a]:
-            continue
-        most[:] = -np.inf
-        least[:] = np.inf
-        most[a] = 0.0
-        least[a] = 0.0
-        for step in range(1, longest + 2):
-            most_next[:] = -np.inf
-            least_next[:] = np.inf
-            for s in range(size):
-                if most[s] > -np.inf and valid[s]:
-                    for e in range(first[s], first[s + 1]):
-                        most_next[other[e]] = max(most_next[other[e]], most[s] + log_high[e])
-                        least_next[other[e]] = min(least_next[other[e]], least[s] + log_low[e])
-            most[:] = most_next
-            least[:] = least_next
-            highest, lowest = -np.inf, np.inf
-            for s in range(size):
-                if most[s] == -np.inf or not valid[s]:
-                    continue
-                if step > 1 and meet[s]:
-                    middle[step - 1] = max(middle[step - 1], most[s] - least[s] + log_meet[s])
-                if usable[s]:
-                    highest = max(highest, most[s] + end_high[s])
-                    lowest = min(lowest, least[s] + end_low[s])
-            if step <= longest and highest > -np.inf and (a != virtual or step == whole):
-                end[step] = max(end[step], highest - lowest)
-    return middle, end
-
 
 # S×S boxes: eight arrays in each direction, 0.8 GB at this size; 100,000 states would need 1.3 TB.
 MOST_STATES = 2500
@@ -249,7 +120,7 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     entered = np.bincount(graph.target, minlength=size)
     virtual = graph.start if entered[graph.start] == 0 else -1
     starts = np.zeros(size, dtype=np.bool_)
-    starts[_start_states(language)] = True
+    starts[list(language.secret_starts)] = True
     reverse = chain.reversed()
     work = 3.0 * size * graph.edge_count * length
     for direction in (chain, reverse):
@@ -280,15 +151,6 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     return ChainSearch(
         language, with_prior, chain, reverse, length, starts, virtual, tuple(powers), tuple(searched)
     )  # fmt: skip
-
-
-def _start_states(language: RunLanguage) -> list[int]:
-    """The states before the first symbol that may change."""
-    graph = language.graph
-    if not (language.public_start and language.length):
-        return [graph.start]
-    alive = language.alive[language.length - 1]
-    return [int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]]]
 
 
 def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool) -> tuple[int, int]:
@@ -330,23 +192,18 @@ def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> BlockBo
             prepared = _prepared(search, before, after, decay, block) if any(searched) else None
             middle, end = _jobs(search, before, after, decay, excess, block, prepared)
             jobs.append(([pool.submit(*job) for job in middle], [pool.submit(*job) for job in end]))
-        grown = growth_bounds(
-            search.graph, before, after, decay, longest,
-            search.language.graph.accepting.astype(np.float64), (search.virtual, search.length),
-        )  # fmt: skip
-        for block, (inner_jobs, final_jobs) in enumerate(jobs, start=1):
-            inner.append(_logarithm([float(job.result()) for job in inner_jobs], grown[0][block]))
-            final.append(_logarithm([float(job.result()) for job in final_jobs], grown[1][block]))
+        for inner_jobs, final_jobs in jobs:
+            inner.append(_logarithm([float(job.result()) for job in inner_jobs]))
+            final.append(_logarithm([float(job.result()) for job in final_jobs]))
     return BlockBounds(search.length, tuple(inner), tuple(final))
 
 
-def _logarithm(ratios: list[float], otherwise: float) -> float | None:
-    """ln of the largest ratio, rounded up, or the other bound if it is smaller; None where no block was found."""
+def _logarithm(ratios: list[float]) -> float | None:
+    """ln of the largest ratio, rounded up; None where no block was found."""
     largest = max(ratios, default=0.0)
     if largest == 0.0:
         return None
-    result = math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
-    return min(result, otherwise)
+    return math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
 
 
 def _hull(search: ChainSearch, decay: float, *, backwards: bool) -> Boxes:

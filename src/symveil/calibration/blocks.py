@@ -1,6 +1,6 @@
 """Blocks: the largest Z(v)/Z(w) of two words that differ in one block of positions.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 For one block p → q of length L, between the word's states a (before) and c (after; none at the end
 of the word),
 

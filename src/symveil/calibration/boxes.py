@@ -5,7 +5,7 @@ follow if one is in y instead, the mismatch of y against t included, satisfies
 
     γ_k(y|t) = z^{[y≠t]} · Σ_{y'} T(y,y') γ_{k−1}(y'|t') / Σ_{y'} T(t,y') γ_{k−1}(y'|t'),   γ(t|t) = 1,
 
-where t' is the word's next state (docs/theory/certified-calibration.md, Boxes). Over all words, γ(y|t) lies in a box
+where t' is the word's next state (docs/theory/certificates.md, Boxes). Over all words, γ(y|t) lies in a box
 [low, high] that follows from the boxes one step further by taking the extremes over t' and over
 the boxes. Read backwards on the reversed graph, the same recurrence bounds the weight of
 everything that can come before.

@@ -2,19 +2,22 @@
 
 A cost says how far a released word is (`languages/costs.py`), its *sensitivity* Δ by how much that can differ for
 adjacent words. The loss at rate η is at most 2ηΔ for exponential weights, and at most two steps for a staircase whose
-steps are Δ wide (docs/theory/near-optimal.md): that is the classic rate, which always exists. Where more is proved,
+steps are Δ wide (docs/theory/certificates.md): that is the classic rate, which always exists. Where more is proved,
 more of the budget is used: exponential weights by Hamming distance have the quick certificate of `certify`, all pairs
-of words are compared where they are few or short (`meeting`), and there is that of `costs` (docs/theory/two-sided.md).
+of words are compared where they are few or short (`meeting`), and there is that of `costs`
+(docs/theory/certificates.md).
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration import kept
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, hamming
@@ -28,6 +31,8 @@ MOST_HALVES_WORK = 8e10
 _MOST_QUICK_WORK, _QUICK_HALVES_WORK = 5_000, 1e10
 _QUICK_SYMBOLS, _QUICK_ADJACENCY = 16, 2
 """Edges × symbols, multiplications, symbols and b up to which slower certificates take no longer than the quick one."""
+_MOST_AUTOMATON_WORK = 1_000
+"""Edges × symbols of automata, for b = 1: two seconds, for a rate a quarter larger than the quick certificate's."""
 _NEARLY_ALL = Fraction(199, 200)
 
 
@@ -60,6 +65,13 @@ class Weighting:
             with_prior=self.with_prior and not self.balanced,
             balance=rate if self.balanced else None,
         )
+
+    @computed_once
+    def digest(self) -> str:
+        """A name of public things only: equal weightings have equal names, in memory and on disk."""
+        language = kept.language_digest(self.language, with_prior=self.with_prior)
+        shape = (language, self.cost.digest, self.adjacency, self.with_prior, self.balanced, self.with_shorter)
+        return hashlib.sha256(repr(shape).encode()).hexdigest()
 
     @property
     def farthest(self) -> int:
@@ -125,17 +137,20 @@ class Weighting:
     def all_certificates_are_quick(self) -> bool:
         """Whether the slower certificates take seconds as the quick one does: a function of the public model's size."""
         graph = self.language.graph
-        if graph.edge_count * max(self.language.length, 1) > _MOST_QUICK_WORK:
+        work = graph.edge_count * max(self.language.length, 1)
+        if work > _MOST_QUICK_WORK:
             return False
+        if not graph.state_is_symbol:
+            return self.adjacency == 1 and work <= _MOST_AUTOMATON_WORK
         few = len(self.language.alphabet) <= _QUICK_SYMBOLS and self.adjacency <= _QUICK_ADJACENCY
-        return (few and graph.state_is_symbol) or self.halves_work <= _QUICK_HALVES_WORK
+        return few or self.halves_work <= _QUICK_HALVES_WORK
 
     @computed_once
     def covering(self) -> Weighting:
         """The same weights on longer words, a few lengths of which stand for all, and on all shorter ones: one proof.
 
         Itself where costs depend on the position, where there is a prior, or where the start is hidden and a state of
-        the chain (docs/theory/two-sided.md, *All lengths at once*).
+        the chain (docs/theory/certificates.md, *All lengths at once*).
         """
         language, graph = self.language, self.language.graph
         chain = graph.state_is_symbol and bool(np.array_equal(graph.symbol, graph.target))
@@ -144,7 +159,7 @@ class Weighting:
         if not (chain and apart and alike and 0 < self.adjacency <= language.length):
             return self
         try:
-            longer = replace(language, length=_covering_length(language.length))
+            longer = replace(language, length=covering_length(language.length))
         except ModelError:  # its words end before
             return self
         cost = hamming(longer)
@@ -159,10 +174,10 @@ class Weighting:
         return CertifiedRate(epsilon / (2 * self.drops), epsilon, "classic", float(epsilon / 2))
 
 
-def _covering_length(length: int) -> int:
-    """The next of 8, 12, 16, 24, 32, 48 …
+def covering_length(length: int) -> int:
+    """The next of 8, 12, 16, 24, 32, 48 …: lengths at which proofs are made that serve all shorter words too.
 
-    >>> [_covering_length(length) for length in (1, 8, 9, 13, 17, 33)]
+    >>> [covering_length(length) for length in (1, 8, 9, 13, 17, 33)]
     [8, 8, 12, 16, 24, 48]
     """
     size = 8
@@ -178,8 +193,10 @@ def calibrated_rate(
     thorough: bool = True,
     of_many_lengths: bool = False,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
+    proof: str = "",
 ) -> CertifiedRate:
-    """The largest rate that is proved to lose at most `epsilon`.
+    """The largest rate that is proved to lose at most `epsilon`; or that rate which is claimed, where it is proved.
 
     Parameters
     ----------
@@ -194,6 +211,10 @@ def calibrated_rate(
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
         Called with the progress of the search.
+    claimed
+        A rate to be proved instead of searching for one. The result has it, or another rate where it was not proved.
+    proof
+        What proved the claimed rate (`CertifiedRate.proof`): then that is evaluated, once. "": the quickest that does.
 
     >>> import symveil as sv
     >>> from symveil.languages.swap_costs import swap
@@ -205,7 +226,7 @@ def calibrated_rate(
     (True, 'exact')
     """
     older = None
-    if weighting.is_plain:
+    if weighting.is_plain and proof in ("", "bounds"):
         # imported when it is needed: other costs must not wait for its loops and scipy to load
         from symveil.calibration.certify import certified_rate  # noqa: PLC0415
 
@@ -215,22 +236,29 @@ def calibrated_rate(
             adjacency=max(weighting.farthest, 1),
             with_prior=weighting.with_prior,
             progress=progress,
+            claimed=claimed,
         )
-        if not thorough or older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL:
+        older = replace(older, proof="bounds")
+        enough = older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL
+        if not thorough or enough or proof or older.rate == claimed:
             return older
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    from symveil.calibration.costs.enumeration import MOST_WORDS  # noqa: PLC0415
     from symveil.calibration.costs.rates import certify_cost  # noqa: PLC0415
+    from symveil.calibration.enumeration import is_enumerable  # noqa: PLC0415
     from symveil.calibration.meeting import met_rate  # noqa: PLC0415
 
-    few = weighting.language.has_at_most(MOST_WORDS)
+    few = is_enumerable(weighting)
     covering = weighting.covering if of_many_lengths and not few else weighting
-    if not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK:
-        result = met_rate(weighting, epsilon=epsilon, progress=progress)
+    affordable = not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK
+    if affordable and proof in ("", "halves"):
+        result = met_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         if result is not None and (older is None or result.rate > older.rate):
-            return result
+            return replace(result, proof="halves")
         if result is not None and older is not None:
             return older
-    result = certify_cost(covering, epsilon=epsilon, progress=progress)
+    if proof == "halves":
+        return weighting.classic(epsilon)
+    long_windows = proof == "long blocks"
+    result = certify_cost(covering, epsilon=epsilon, progress=progress, claimed=claimed, long_windows=long_windows)
     return older if older is not None and older.rate > result.rate else result

@@ -1,11 +1,11 @@
-"""The largest rate whose proved loss stays within the budget (docs/theory/certified-calibration.md).
+"""The largest rate whose proved loss stays within the budget (docs/theory/certificates.md).
 
 For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is exactly
 η·d(w,v) + ln Z(v)/Z(w). How it is known, by what the language allows:
 
 * at most 10⁴ words: every pair is compared (`enumeration`): exact;
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
-  with too many pairs of paths (dense graphs, large b) get a looser bound (`growth`);
+  with too many pairs of paths (dense graphs, large b) get a looser bound, or the classic one;
 * small systems of any kind: windows (`windows`): certified;
 * anything: the largest Z over the smallest (`spread`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.
@@ -15,7 +15,7 @@ last two at once.
 
 A cheap proved bound on ln Z(v)/Z(w) for any graph of any size: the largest Z over the smallest.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own
 state t, at least W_k(t):
 
@@ -30,7 +30,6 @@ over the classic ηd where η is large. One pass over the edges per symbol.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -40,11 +39,13 @@ from numpy.typing import NDArray
 
 from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
+from symveil.calibration.calibrate import Weighting, covering_length
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.enumeration import MOST_WORDS, WrittenOut, exact_loss, exact_losses, written_out
+from symveil.calibration.enumeration import MOST_WORDS, Enumeration, enumeration
 from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.errors import ParameterError
+from symveil.languages.costs import hamming
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
@@ -84,12 +85,8 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
         scale = math.frexp(float(most.max()))[1]
         most = np.ldexp(most, -scale)
         least, blank = np.ldexp(least, -scale), np.ldexp(blank, -scale)
-    states = [graph.start]
-    if language.public_start and language.length:
-        alive = language.alive[language.length - 1]
-        states = [int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]]]
     ratio = 1.0
-    for state in states:
+    for state in language.secret_starts:
         if not (least[state] > _SMALLEST and most[state] < _LARGEST):
             return math.inf
         ratio = max(ratio, most[state] / least[state])
@@ -109,6 +106,7 @@ def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: flo
 
 _EXACT_TOLERANCE, _EXACT_EVALUATIONS = Fraction(1, 10**6), 40
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
+_SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
 MOST_BALANCED_WORDS = 5000
 """Up to so many words graceful rates are proved with a balance, which takes all pairs twice for each rate."""
 
@@ -120,8 +118,11 @@ def certified_rate(
     adjacency: int,
     with_prior: bool = False,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
+
+    A rate that is `claimed` is proved in one evaluation instead; the classic rate is the answer where it loses more.
 
     Answers are kept in memory and, where they took long, on disk (`kept`). What comes from the disk is proved once
     more before it is used: one evaluation instead of a search.
@@ -133,8 +134,10 @@ def certified_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    question = _question_about(language, adjacency, with_prior)
-    return _answered(_shared(question), epsilon, progress or silent)
+    question = _shared(_question_about(language, adjacency, with_prior))
+    if claimed is not None:
+        return _searched(question, epsilon, progress or silent, claimed=claimed)
+    return _answered(question, epsilon, progress or silent)
 
 
 def certified_loss(
@@ -145,7 +148,13 @@ def certified_loss(
 
 
 def graceful_rate(
-    language: RunLanguage, *, per_position: Fraction, adjacency: int, with_prior: bool = False, balanced: bool = False
+    language: RunLanguage,
+    *,
+    per_position: Fraction,
+    adjacency: int,
+    with_prior: bool = False,
+    balanced: bool = False,
+    claimed: Fraction | None = None,
 ) -> CertifiedRate | None:
     """A rate at which any two words lose at most `per_position` for every place in which they differ.
 
@@ -164,19 +173,26 @@ def graceful_rate(
         Whether words are weighted by the model's probabilities.
     balanced
         Whether words are balanced, for each rate anew.
+    claimed
+        A rate to be proved, in one evaluation; None: the largest is searched for.
     """
     farthest = language.largest_distance
-    if farthest == 0 or (balanced and not language.has_at_most(MOST_BALANCED_WORDS)):
+    if farthest == 0:
         return None
-    plain = None if balanced else _question_about(language, max(farthest, 1), with_prior).words
-    if plain is None and not balanced:
+    weighting = Weighting(
+        language=language, cost=hamming(language), adjacency=farthest, with_prior=with_prior, balanced=balanced
+    )
+    if not language.has_at_most(MOST_BALANCED_WORDS if balanced else MOST_WORDS):
+        return None
+    words = Enumeration(weighting)
+    if not balanced and words.loss(Fraction(1)) is None:
         return None
 
     def losses_at(rate: Fraction, apart: int) -> dict[int, Fraction]:
-        words = plain if plain is not None else written_out(language, balance=rate)
-        if words is None:  # a prior that floats cannot hold: nothing above the classic bound is known
+        found = words.loss(rate, apart)
+        if found is None:  # a prior that floats cannot hold: nothing above the classic bound is known
             return {each: 2 * rate * each for each in range(1, apart + 1)}
-        return exact_losses(words, rate=rate, farthest=apart)
+        return found.by_distance
 
     def per_position_at(rate: Fraction) -> Fraction:
         return max((loss / distance for distance, loss in losses_at(rate, farthest).items()), default=Fraction(0))
@@ -189,6 +205,7 @@ def graceful_rate(
         limit=per_position,
         tolerance=_EXACT_TOLERANCE,
         evaluations=_EXACT_EVALUATIONS,
+        claimed=claimed,
     )
     if result is None:
         return None
@@ -212,11 +229,12 @@ class _Question:
         return min(self.adjacency, self.language.largest_distance)
 
     @computed_once
-    def words(self) -> WrittenOut | None:
-        """Every word, where they are few."""
-        if not self.language.has_at_most(MOST_WORDS):
-            return None
-        return written_out(self.language, with_prior=self.with_prior)
+    def words(self) -> Enumeration | None:
+        """Every word, where they are few and floats can hold their prior."""
+        language = self.language
+        adjacency, cost = max(self.adjacency, 1), hamming(language)
+        every = enumeration(Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=self.with_prior))
+        return None if every is None or every.loss(Fraction(1)) is None else every
 
     @computed_once
     def windows(self) -> WindowSearch | None:
@@ -236,8 +254,9 @@ class _Question:
         classic = 2 * self.farthest * rate
         if classic == 0:
             return classic, "exact"
-        if self.words is not None:
-            return min(exact_loss(self.words, rate=rate, adjacency=self.adjacency), classic), "exact"
+        exactly = None if self.words is None else self.words.loss(rate)
+        if exactly is not None:
+            return min(exactly.loss, classic), "exact"
         bounds = [classic]
         if self.for_shorter_words_too and self.blocks is not None:
             bound = chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency)
@@ -267,21 +286,12 @@ def _shared(question: _Question) -> _Question:
         return question
     if language.length <= question.adjacency + 1:
         return question
-    length = next(size for size in _round_lengths() if size >= language.length)
+    length = covering_length(max(language.length, _SHORTEST_SHARED))
     if not endless(language.graph).all():
         return question
     longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
     requested = _question_about(longer, question.adjacency, question.with_prior)
     return _known(replace(requested, for_shorter_words_too=True)) if requested.blocks is not None else question
-
-
-def _round_lengths() -> Iterator[int]:
-    """16, 24, 32, 48, 64, 96 …"""
-    size = 16
-    while True:
-        yield size
-        yield size * 3 // 2
-        size *= 2
 
 
 def _question_about(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
@@ -319,7 +329,9 @@ def _answered(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
     return answer
 
 
-def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> CertifiedRate:
+def _searched(
+    question: _Question, epsilon: Fraction, progress: Progress, *, claimed: Fraction | None = None
+) -> CertifiedRate:
     farthest = max(1, question.farthest)
     ways: dict[Fraction, How] = {}
     exact = question.words is not None
@@ -342,6 +354,7 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
         limit=epsilon,
         tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
         evaluations=evaluations,
+        claimed=claimed,
     )
     if result is None:
         result = SearchedRate(classic, min(epsilon, loss_at(classic)))

@@ -1,4 +1,4 @@
-"""The exact loss of the edit channel, with a proof for outputs of every length (docs/theory/edit-channel.md).
+"""The exact loss of the edit channel, with a proof for outputs of every length (docs/theory/hidden-lengths.md).
 
 In each gap of a word the channel inserts t uniform symbols with probability g(t) ∝ ρ^t/(1+t)^q; it
 deletes a symbol with probability δ, substitutes another one with σ and keeps it with κ = 1−δ−σ.

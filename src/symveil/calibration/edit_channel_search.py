@@ -1,6 +1,6 @@
 """The edit channel with the fewest expected edits at a given loss: the search, and its certificate.
 
-See docs/theory/edit-channel.md.
+See docs/theory/hidden-lengths.md.
 For fixed (ρ, q) every condition of `edit_channel_loss` is linear in (δ, σ), and so is the expected
 number of edits n(δ+σ) + (n+1)E[t]. Raising δ always costs more than it saves in σ, so the best δ is the
 least one that −ln δg(0) ≤ ε allows, or, where no σ would do for it, the least one for which some σ does;
@@ -31,6 +31,7 @@ from symveil.calibration.edit_channel_loss import (
     channel_loss,
     mean_inserted,
 )
+from symveil.calibration.searches import begin_search
 from symveil.errors import InputError
 from symveil.numbers.conversions import STANDARD_PRECISION, precision, upper_bound
 from symveil.numbers.rationals import exact
@@ -101,6 +102,7 @@ def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int, nomin
 
 
 def _searched(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:
+    begin_search("an edit channel")
     nothing = ChosenChannel(NOTHING, channel_loss(NOTHING, symbols))
     point = _best_point(float(epsilon), symbols, nominal_length)
     if point is None:

@@ -1,143 +1,270 @@
-"""The exact loss of a small language: every Z(w), every adjacent pair (docs/theory/certified-calibration.md).
+"""The loss of a small language under any cost and prior: every Z(w), every adjacent pair.
 
-N_w(ℓ), the weight of the words at distance ℓ from w, does not depend on the rate; it is collected
-once over all pairs. At a rate, Z(w) = Σ N_w(ℓ) z^ℓ, and the loss is the largest
-η·d + ln Z(v)/Z(w) over pairs at distance d ≤ b. All terms are positive, so their relative rounding
-error is at most the number of operations times 2⁻⁵³, and the result is rounded up by more.
+See docs/theory/certificates.md. With κ(w, w') = e^{−rate·k}, k depends on the two words
+alone: N_w(k), the weight of the words with each k, is summed once over all pairs, and Z(w) = Σ N_w(k)·e^{−rate·k} at
+any rate. The largest of ln κ(w, w')/κ(v, w') over all words w' is rate·D(w, v) with one phase, attained at w' = w. With
+several it is at most one step for every period that D(w, v) covers; it is computed where words are few.
+
+All terms are positive, so their relative rounding error is at most the number of operations times 2⁻⁵³, and the result
+is rounded up by more.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.calibrate import Weighting
 from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import How
+from symveil.models.word import Codes
+from symveil.numbers.once import LastFew, computed_once
 
 MOST_WORDS = 10_000
+"""Of exponential weights by Hamming distance without a balance, which are summed once for all rates."""
+MOST_COSTLY_WORDS = 3000
+"""Of all other weights."""
+_FEW_WORDS = 400
+_MOST_SUMS = 1e7  # words × sums of costs; beyond, each rate sums all pairs anew
 _SMALLEST = 2.0**-900
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WrittenOut:
-    """Every word, in groups that are compared, with the weight of the words at each distance from it."""
+@dataclass(frozen=True, slots=True)
+class EnumeratedLoss:
+    """A loss, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³, how it is known, and in floats.
 
-    codes: Codes
-    group: NDArray[np.int32]
-    weight_at: Floats  # N_w(ℓ), with a relative error of at most `operations`·2⁻⁵³
-    operations: int
-
-
-def written_out(
-    language: RunLanguage, *, with_prior: bool = False, balance: Fraction | None = None
-) -> WrittenOut | None:
-    """All words of a language of at most `MOST_WORDS` words; None where a word's prior leaves the range of floats.
-
-    Parameters
-    ----------
-    language
-        The words.
-    with_prior
-        Whether they are weighted by the model's probabilities.
-    balance
-        The rate that words are balanced for (`languages/run_weights.py`); None: they are not.
+    `by_distance`: the largest loss of two words at each distance that occurs; `pair`: two words that lose `attained`.
     """
-    codes = np.ascontiguousarray(language.enumerate_codes(at_most=MOST_WORDS))
-    group = np.zeros(len(codes), dtype=np.int32)
-    if language.public_start and language.length:
-        group = codes[:, 0].copy()
-    operations = len(codes) + 2 * language.length + 4
-    if balance is None:
-        weight = _word_weights(language, codes, with_prior=with_prior)
-    else:
-        logs = RunWeights(language=language, rate=balance, balance=balance).log_prior(codes)
-        weight = np.exp(logs)
-        # n logarithms and their sum, each with an error in units of the last place of the largest
-        operations += math.ceil(4 * (language.length + 2) * (1 + float(np.abs(logs).max(initial=0.0))))
-    if weight.min() < _SMALLEST:
-        return None
-    return WrittenOut(codes, group, _weights_by_distance(codes, group, weight), operations=operations)
+
+    loss: Fraction
+    how: How
+    attained: float
+    by_distance: dict[int, Fraction]
+    pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
 
 
-def exact_loss(words: WrittenOut, *, rate: Fraction, adjacency: int) -> Fraction:
-    """The loss of adjacent words at a rate, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³."""
-    return max(exact_losses(words, rate=rate, farthest=adjacency).values(), default=Fraction(0))
+class Enumeration:
+    """Every word of a language, in groups that are compared, with the weights of what it can become."""
 
+    def __init__(self, weighting: Weighting, *, at_most: int = MOST_WORDS) -> None:
+        language, cost = weighting.language, weighting.cost
+        self._weighting = weighting
+        self._codes = np.ascontiguousarray(language.enumerate_codes(at_most=at_most))
+        self._begin = 1 if language.public_start and language.length else 0
+        self._group = self._codes[:, 0].copy() if self._begin else np.zeros(len(self._codes), dtype=np.int32)
+        self._unit = math.lcm(*(value.denominator for value in cost.values))
+        levels = np.stack([cost.table(metric) for metric in range(len(cost.metrics))])
+        units = np.array([*(int(value * self._unit) for value in cost.values), -1], dtype=np.int64)
+        self._costs = (units[levels], np.array(cost.metric_of, dtype=np.int64), self._begin)
+        """What symbols cost each other in whole units; −1 where they may not stand for each other."""
+        most = int(units.max()) * max(language.length - self._begin, 0)
+        self._drops = (cost.start_phase, cost.period, (most + cost.start_phase) // cost.period + 1)
 
-def exact_losses(words: WrittenOut, *, rate: Fraction, farthest: int) -> dict[int, Fraction]:
-    """The largest loss of two words at each distance that occurs, up to `farthest`; rounded up as above."""
-    length = words.codes.shape[1]
-    present = words.weight_at > 0
-    with np.errstate(divide="ignore"):
-        terms = np.log(words.weight_at) - float(rate) * np.arange(length + 1)
-    top = terms.max(axis=1)
-    log_total = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-    # Relative errors of the weights, of the sum, and of each logarithm and exponent in units of the
-    # last place of the largest; twice, as two words are compared; times two, to be on the safe side.
-    scale = 2.0 + float(np.abs(terms[present]).max(initial=0.0))
-    widening = Fraction(4 * (words.operations + length + 8 * scale)) / 2**52
-    largest = _largest_differences(words.codes, words.group, log_total, min(farthest, length))
-    return {
-        distance: rate * distance + Fraction(ratio) + widening
-        for distance, ratio in enumerate(largest.tolist())
-        if distance > 0 and ratio >= 0
-    }
+        table = self._costs[0]
+        self._symmetric = cost.period == 1 and bool((table == table.transpose(0, 2, 1)).all())
 
+    @computed_once
+    def _of_all_rates(self) -> Floats | None:
+        """ln N_w(k) of every word; None where it takes much memory or depends on the rate."""
+        if self._weighting.balanced or len(self._codes) * float(self._drops[2]) > _MOST_SUMS:
+            return None
+        prior = self._prior(self._weighting.weights(Fraction(1)))
+        with np.errstate(divide="ignore"):
+            return np.log(_weights_by_drop(self._codes, self._group, prior, *self._costs, *self._drops))
 
-def _word_weights(language: RunLanguage, codes: Codes, *, with_prior: bool) -> Floats:
-    """T(w) of every word: the product over its edges."""
-    graph = language.graph
-    weights = RunWeights(language=language, rate=Fraction(1), with_prior=with_prior).edge_weights
-    total = np.ones(len(codes))
-    if not with_prior or graph.prior is None:
+    def _log_totals(self, rate: Fraction, step: float) -> tuple[Floats, float] | None:
+        """ln Z of every word, and more than its error in units of 2⁻⁵²; None where floats cannot hold a prior."""
+        language, count = self._weighting.language, self._drops[2]
+        weights = self._weighting.weights(rate)
+        operations = float(len(self._codes) + 2 * language.length + 4)
+        if weights.balance is None:
+            prior = self._prior(weights)
+        else:
+            logs = weights.log_prior(self._codes)
+            prior = np.exp(logs)
+            # n logarithms and their sum, each with an error in units of the last place of the largest
+            operations += math.ceil(4 * (language.length + 2) * (1 + float(np.abs(logs).max(initial=0.0))))
+        if prior.min() < _SMALLEST:
+            return None
+        known = self._of_all_rates
+        if known is None:
+            totals = np.log(_totals(self._codes, self._group, prior, *self._costs, *self._drops[:2], step))
+            scale = 2.0 + step * count + float(np.abs(totals).max()) + float(np.abs(np.log(prior)).max())
+        else:
+            terms = known - step * np.arange(count)
+            top = terms.max(axis=1)
+            totals = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+            scale = 2.0 + float(np.abs(terms[known > -np.inf]).max())
+        # relative errors of the weights and of the sum; of each logarithm and exponent in units of the last place of
+        # the largest
+        return totals, operations + language.length + 8 * scale
+
+    def _prior(self, weights: RunWeights) -> Floats:
+        """T(w) of every word: the product over its edges."""
+        total = np.ones(len(self._codes))
+        if weights.is_weighted:
+            edges = self._weighting.language.walk_edges(self._codes)
+            for position in range(self._begin, self._codes.shape[1]):
+                total *= weights.edge_weights[edges[:, position]]
         return total
-    keys = np.repeat(np.arange(graph.state_count, dtype=np.int64), np.diff(graph.first)) * len(graph.alphabet)
-    keys += graph.symbol
-    states = language.walk(codes).astype(np.int64)
-    for position in range(1 if language.public_start else 0, language.length):
-        total *= weights[np.searchsorted(keys, states[:, position] * len(graph.alphabet) + codes[:, position])]
+
+    def loss(self, rate: Fraction, farthest: int | None = None) -> EnumeratedLoss | None:
+        """The loss of words at most `farthest` apart (None: of adjacent ones) at a rate; None beyond floats."""
+        weighting = self._weighting
+        apart = min(weighting.adjacency if farthest is None else farthest, self._codes.shape[1])
+        start, period, _ = self._drops
+        step = float(rate / self._unit) if period == 1 else float(rate)
+        known = self._log_totals(rate, step)
+        if known is None:
+            return None
+        totals, error = known
+        few, plain = len(self._codes) <= _FEW_WORDS, weighting.cost.is_hamming and period == 1
+        largest, least, one, other = _largest(
+            self._codes, self._group, totals, *self._costs, start, period, step, apart, few,
+            self._symmetric, plain,
+        )  # fmt: skip
+        if not largest.max(initial=0.0) < math.inf:
+            return None
+        fixed = rate if plain else Fraction(0)  # of each symbol: not in `largest`, so that it is not rounded
+        error += 0.0 if plain else 4 * float(largest.max(initial=0.0))
+        widening = Fraction(4 * error) / 2**52  # twice, as two words are compared; times two, to be on the safe side
+        losses = {
+            distance: fixed * distance + Fraction(worst) + widening
+            for distance, worst in enumerate(largest.tolist())
+            if distance > 0 and worst >= 0
+        }
+        pair = (self._codes[one], self._codes[other]) if losses else None
+        how: How = "exact" if few or period == 1 else "certified"
+        return EnumeratedLoss(max(losses.values(), default=Fraction(0)), how, max(least, 0.0), losses, pair)
+
+
+def is_enumerable(weighting: Weighting) -> bool:
+    """Whether all pairs of words are compared."""
+    most = MOST_WORDS if weighting.is_plain else MOST_COSTLY_WORDS
+    return not weighting.with_shorter and weighting.language.has_at_most(most)
+
+
+def enumeration(weighting: Weighting) -> Enumeration | None:
+    """All words of a weighting; None where they are too many.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abc" for b in "abc"]), length=3)
+    >>> every = enumeration(Weighting(language=words, cost=hamming(words), adjacency=2))
+    >>> round(float(every.loss(Fraction(2)).loss), 9)                        # on Σⁿ exactly 2η
+    4.0
+    """
+    if not is_enumerable(weighting):
+        return None
+    return _known.of(weighting.digest, lambda: Enumeration(weighting))
+
+
+_known: LastFew[str, Enumeration] = LastFew(4)
+
+
+@compiled
+def _cost_between(one: Codes, two: Codes, units: Integers, metric_of: Integers, begin: int) -> int:
+    """D of two words in units; −1 where it is infinite."""
+    total = 0
+    for k in range(begin, len(one)):
+        if one[k] != two[k]:
+            unit = units[metric_of[k], one[k], two[k]]
+            if unit < 0:
+                return -1
+            total += unit
     return total
 
 
 @compiled
-def _weights_by_distance(codes: Codes, group: NDArray[np.int32], weight: Floats) -> Floats:
-    """N_w(ℓ) for every word w: the sum of the weights of the words at distance ℓ."""
-    count, length = codes.shape
-    sums = np.zeros((count, length + 1))
-    for i in range(count):
-        sums[i, 0] += weight[i]
-        for j in range(i):
+def _weights_by_drop(
+    codes: Codes, group: Codes, prior: Floats, units: Integers, metric_of: Integers, begin: int,
+    start: int, period: int, count: int,
+) -> Floats:  # fmt: skip
+    """N_w(k) of every word: the sum of the weights of the words whose κ against it is e^{−rate·k}."""
+    sums = np.zeros((len(codes), count))
+    for i in range(len(codes)):
+        for j in range(len(codes)):
             if group[i] == group[j]:
-                distance = 0
-                for k in range(length):
-                    distance += codes[i, k] != codes[j, k]
-                sums[i, distance] += weight[j]
-                sums[j, distance] += weight[i]
+                total = _cost_between(codes[i], codes[j], units, metric_of, begin)
+                if total >= 0:
+                    sums[i, (total + start) // period] += prior[j]
     return sums
 
 
 @compiled
-def _largest_differences(codes: Codes, group: NDArray[np.int32], value: Floats, limit: int) -> Floats:
-    """For each distance up to `limit` the largest |value[i] − value[j]| of two words that far apart."""
-    count, length = codes.shape
-    largest = np.full(limit + 1, -np.inf)
-    for i in range(count):
-        for j in range(i):
+def _totals(
+    codes: Codes, group: Codes, prior: Floats, units: Integers, metric_of: Integers, begin: int,
+    start: int, period: int, rate: float,
+) -> Floats:  # fmt: skip
+    """Z of every word."""
+    totals = np.zeros(len(codes))
+    for i in range(len(codes)):
+        for j in range(len(codes)):
             if group[i] == group[j]:
-                distance = 0
-                for k in range(length):
-                    if codes[i, k] != codes[j, k]:
-                        distance += 1
-                        if distance > limit:
-                            break
-                if distance <= limit:
-                    largest[distance] = max(largest[distance], abs(value[i] - value[j]))
-    return largest
+                total = _cost_between(codes[i], codes[j], units, metric_of, begin)
+                if total >= 0:
+                    totals[i] += prior[j] * np.exp(-rate * ((total + start) // period))
+    return totals
+
+
+@compiled
+def _largest(
+    codes: Codes, group: Codes, totals: Floats, units: Integers, metric_of: Integers, begin: int,
+    start: int, period: int, rate: float, farthest: int, exactly: bool, symmetric: bool, plain: bool,
+) -> tuple[Floats, float, int, int]:  # fmt: skip
+    """(most, least, its two words): the largest loss at each distance up to `farthest`, and what a pair loses at least.
+
+    With several phases and not `exactly`, the first term is a whole step for every period that D covers, at most, and
+    what the released word that is one of the two shows, at least. Infinite where supports differ. `plain`: the largest
+    ln Z(v)/Z(w) alone, to which rate·D is the same at each distance.
+    """
+    size, length = codes.shape
+    most = np.full(farthest + 1, -np.inf)
+    least, first_word, second_word = -1.0, 0, 0
+    for i in range(size):
+        for j in range(size):
+            if i == j or group[i] != group[j] or (symmetric and totals[j] < totals[i]):
+                continue
+            distance = 0
+            for k in range(begin, length):
+                if codes[i, k] != codes[j, k]:
+                    distance += 1
+                    if distance > farthest:
+                        break
+            if distance > farthest:
+                continue
+            cost = _cost_between(codes[i], codes[j], units, metric_of, begin)
+            if cost < 0:
+                most[distance] = np.inf
+                continue
+            change = totals[j] - totals[i]
+            if period == 1:
+                at_least = rate * cost + change
+                at_most = change if plain else at_least
+            elif exactly:
+                steps = -1.0
+                for k in range(size):
+                    if group[k] == group[i]:
+                        one = _cost_between(codes[i], codes[k], units, metric_of, begin)
+                        two = _cost_between(codes[j], codes[k], units, metric_of, begin)
+                        if one >= 0 and two < 0:
+                            steps = np.inf
+                        elif one >= 0:
+                            steps = max(steps, float((two + start) // period - (one + start) // period))
+                at_most = rate * steps + change
+                at_least = at_most
+            else:
+                at_most = rate * ((cost + period - 1) // period) + change
+                at_least = rate * ((cost + start) // period) + change
+            most[distance] = max(most[distance], at_most)
+            if at_least > least:
+                least, first_word, second_word = at_least, i, j
+    return most, least, first_word, second_word

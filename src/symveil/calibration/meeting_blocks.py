@@ -1,12 +1,12 @@
 """Words that differ in one block, compared at two cuts: blocks that begin late lie in ends, all others in beginnings.
 
-See docs/theory/two-sided.md, *Words that are halves*.
+See docs/theory/certificates.md, *Words that are halves*.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -33,8 +33,9 @@ def splits(length: int, adjacency: int, *, public_start: bool) -> tuple[int, int
 class BlockComparison:
     """The largest value of each kind of block, over all pairs of words."""
 
-    def __init__(self, tables: HalfTables) -> None:
+    def __init__(self, tables: HalfTables, *, also: Callable[[Codes, Codes, Floats], None] | None = None) -> None:
         self._tables = tables
+        self._also = also  # gets Z of all words at the second cut, a state at a time: beginnings, ends, and the table
 
     def rounding(self, largest_log: float) -> float:
         """More than the error of ln Z(v)/Z(w)."""
@@ -90,6 +91,8 @@ class BlockComparison:
         known, other = (after, before) if in_ends else (before, after)
         totals = known.table @ other.table.T  # a row for each of the halves that blocks lie in
         worst.largest_log = max(abs(math.log(float(totals.max()))), abs(math.log(float(totals.min()))))
+        if self._also is not None and not in_ends:
+            self._also(before.words, after.words, totals)
         begins = range(split, length) if in_ends else range(self._tables.begin, first)
         until = length if in_ends else split - 1
         sizes = range(1, self._tables.weighting.adjacency + 1)

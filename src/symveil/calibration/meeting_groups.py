@@ -1,6 +1,6 @@
 """Rows of a table that agree but in some places: which there are, and the largest ratio of two of them in one column.
 
-See docs/theory/two-sided.md, *Words that are halves*.
+See docs/theory/certificates.md, *Words that are halves*.
 """
 
 from __future__ import annotations

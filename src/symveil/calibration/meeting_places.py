@@ -1,6 +1,7 @@
 """Words that differ in two places, wherever these are: all pairs of them, at one cut.
 
-See docs/theory/two-sided.md, *Two hidden symbols*. Words are cut once, between two symbols x and y. Two places are both
+See docs/theory/certificates.md, *Two hidden symbols*. Words are cut once, between two symbols x and y. Two places are
+both
 others than x, or both others than y, or they are x and y. In the first case both words have x in common: the table of
 all beginnings that end in x, times that of all ends that may follow, has both. In the second they have y in common, and
 in the third the symbol before x. Products are taken in 32 bits, which is much faster; what that may be wrong by is

@@ -1,6 +1,6 @@
 """Beginnings and ends of words, with what may stand in their place: vectors over states and phases.
 
-See docs/theory/two-sided.md, *Words that are halves*. Z(w) of a word is a product of the vectors of its two halves.
+See docs/theory/certificates.md, *Words that are halves*. Z(w) of a word is a product of the vectors of its two halves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows, the compiled part: one step of the boxes and one of the pairs (docs/theory/certified-calibration.md).
+"""Windows, the compiled part: one step of the boxes and one of the pairs (docs/theory/certificates.md).
 
 Rows are windows p, the word's state t and its next symbols; `own_symbol[p]` is the first of them and
 `own_target[p]` where it leads. Children of p are the windows one step later: a range, since windows
@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "0bfaa0abf9fcd378"
+COMPILED_FROM = "5f4d70ef8e906705"
 
 
 @compiled

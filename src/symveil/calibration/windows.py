@@ -1,6 +1,6 @@
 """Windows: a proved bound on ln Z(v)/Z(w) for any small system, whatever its symbols and states are.
 
-See docs/theory/certified-calibration.md.
+See docs/theory/certificates.md.
 β_k(y) is the weight of everything that can follow from state y with k symbols left, under the word's
 remaining symbols. Layer by layer from the end, `next_boxes` bounds β_k(y)/β_k(t), t the word's own
 state, and `next_ratios` bounds β^v_k(y)/β^w_k(y) for two words with a given number of differences
@@ -78,7 +78,7 @@ def window_search(
     for tried in range(farthest + 2, 0, -1) if width is None else (width,):
         layers = _layers(language, farthest, tried)
         if layers is not None:
-            return WindowSearch(language, with_prior, farthest, tried, layers, _starts(language))
+            return WindowSearch(language, with_prior, farthest, tried, layers, language.secret_starts)
     return None
 
 
@@ -132,15 +132,6 @@ def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
 def _logarithm(value: float) -> float:
     """ln, rounded up, and at least 0: the two words may change places."""
     return max(math.log(value), 0.0) * (1 + 2.0**-50) + 2.0**-60 if value < math.inf else math.inf
-
-
-def _starts(language: RunLanguage) -> tuple[int, ...]:
-    """The states before the first symbol that may change."""
-    graph = language.graph
-    if not (language.public_start and language.length):
-        return (graph.start,)
-    alive = language.alive[language.length - 1]
-    return tuple(int(graph.target[e]) for e in graph.edges(graph.start) if alive[graph.target[e]])
 
 
 def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ...] | None:
@@ -242,7 +233,7 @@ def _least_differences(language: RunLanguage, farthest: int) -> list[Integers] |
     if graph.edge_count**2 > 4_000_000 or graph.edge_count**2 * symbols > 200_000_000:
         return None
     now = np.full((size, size), _FARTHEST, dtype=np.int64)
-    for start in _starts(language):
+    for start in language.secret_starts:
         now[start, start] = 0
     source = np.repeat(np.arange(size), np.diff(graph.first))
     differ = (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)

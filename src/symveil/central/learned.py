@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.central.attribute_law import AttributeLaw, learn_attributes
 from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed_each
 from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
@@ -27,6 +28,7 @@ from symveil.central.time_law import TimeLaw, learn_times
 from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
 from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
 from symveil.estimation.statistics import Batch, Indices
+from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
@@ -63,6 +65,8 @@ class LearnedLaw:
         The noise that it was learned from; None where an older version wrote it.
     times
         The law of times; None where words were learned alone.
+    attributes
+        The laws of attributes.
     """
 
     support: Support
@@ -72,6 +76,7 @@ class LearnedLaw:
     rules: Rules = field(default_factory=Rules)
     quality: Quality | None = None
     times: TimeLaw | None = field(default=None, repr=False)
+    attributes: tuple[AttributeLaw, ...] = field(default=(), repr=False)
 
     def chain(self) -> MarkovChain:
         """The Markov chain with the same moves: each from a symbol as often as the law has it.
@@ -125,13 +130,50 @@ class LearnedLaw:
         keys
             Where noise comes from.
         """
-        bits = keys.streams(keys.names([WORDS_NAME])).of_row(0)
-        persons = 0.0 if self.quality is None else self.quality.persons
         times, queries = learn_times(
-            self.support, self.symbols, self.draw(JUDGED_BY, bits), settings, steps, read,
-            cut=cut, persons=persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+            self.support, self.symbols, self._judging_words(keys), settings, steps, read,
+            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
         )  # fmt: skip
         return replace(self, times=times), queries
+
+    def with_attributes(
+        self,
+        attributes: Sequence[PublicValues],
+        read: Read,
+        *,
+        cut: bool,
+        epsilon: Fraction,
+        neighbours: Neighbours,
+        keys: RecordKey,
+    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
+        """The same law with laws of attributes, and the queries that they cost.
+
+        Parameters
+        ----------
+        attributes
+            Their public values.
+        read
+            Reads all legal words with their attributes.
+        cut
+            Whether longer words count with their first events.
+        epsilon, neighbours
+            What each person loses at most by each attribute, and between which files.
+        keys
+            Where noise comes from.
+        """
+        laws, queries = learn_attributes(
+            attributes, self.support, self.symbols, self._judging_words(keys), read,
+            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+        )  # fmt: skip
+        return replace(self, attributes=laws), queries
+
+    @property
+    def _persons(self) -> float:
+        return 0.0 if self.quality is None else self.quality.persons
+
+    def _judging_words(self, keys: RecordKey) -> tuple[Codes, Lengths]:
+        """Words by which rows of tables are chosen: a run that is made again draws the same."""
+        return self.draw(JUDGED_BY, keys.streams(keys.names([WORDS_NAME])).of_row(0))
 
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""

@@ -26,6 +26,7 @@ from symveil.central.support import Support
 from symveil.estimation.statistics import Indices
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
+from symveil.numbers.rationals import spelled
 from symveil.randomness import RecordKey
 
 TIME_SHARES = {
@@ -81,7 +82,7 @@ class TimeSettings:
             "period": self.period.spelled(),
             "timezone": self.clock.zone,
             "edges_seconds": list(self.grid.edges),
-            "share": str(self.share),
+            "share": spelled(self.share),
         }
 
     @classmethod
@@ -211,10 +212,11 @@ class Rows:
         listed: list[list[list[str]]] = [[] for _ in range(len(self))]
         for row, a, b in zip(self.of_move.tolist(), steps.source.tolist(), steps.target.tolist(), strict=True):
             listed[row].append([symbols[a], symbols[b]])
-        return [_digest(sorted(moves)) for moves in listed]
+        return [digest_of_names(sorted(moves)) for moves in listed]
 
 
-def _digest(content: object) -> str:
+def digest_of_names(content: object) -> str:
+    """A short name of a list of names."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -227,7 +229,7 @@ def row_rule() -> dict[str, object]:
         "persons": FEWEST_PERSONS,
         "long": [LONG, DAY_LONG],
         "pace": list(PACE.edges),
-        "shares": {name: str(share) for name, share in TIME_SHARES.items()},
+        "shares": {name: spelled(share) for name, share in TIME_SHARES.items()},
     }
 
 
@@ -423,7 +425,7 @@ def clock_names(row_of_activity: Indices, symbols: Sequence[str], grid: WaitGrid
     """The cells of hours: starts, or the activities of a row, and an hour."""
     rows = int(row_of_activity.max(initial=-1)) + 1
     listed = [sorted(symbols[code] for code in np.flatnonzero(row_of_activity == row).tolist()) for row in range(rows)]
-    parts = ["start", *(f"{_digest(own)} {_long_name(grid, LONG)}" for own in listed)]
+    parts = ["start", *(f"{digest_of_names(own)} {_long_name(grid, LONG)}" for own in listed)]
     return [cell_name([part, hour]) for part in parts for hour in range(24)]
 
 

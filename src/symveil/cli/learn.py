@@ -45,7 +45,7 @@ _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
 _PRIVATE_ONLY = (
     *("alphabet", "person", "places", "zones", "constraint", "lengths"),
     *("ledger", "release_id", "engine", "master"),
-    *("time", "period", "durations", "timezone", "time_share"),
+    *("time", "period", "durations", "timezone", "time_share", "attributes", "attribute_share"),
 )
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
@@ -74,6 +74,15 @@ _A_MODEL_IS_A_RELEASE = (
 @durations_option
 @timezone_option
 @click.option("--time-share", metavar="S", help="With --time: what times get of epsilon; 0.4 by default.")
+@click.option(
+    "--attribute",
+    "attributes",
+    metavar="COL=VALUES",
+    multiple=True,
+    help="With --time: another attribute of events and its public values, a file with one in each line or edges of "
+    "bins of a number such as 0,10,100. Repeatable.",
+)
+@click.option("--attribute-share", metavar="S", help="What each attribute gets of epsilon; 0.1 by default.")
 @no_repeats_option
 @constraint_option
 @neighbours_option
@@ -119,7 +128,7 @@ def learn_command(
         return
     private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None, "again": again or None}
     for name, value in private.items():
-        if value not in (None, "local"):
+        if value not in (None, "local", ()):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=model, **reading)
@@ -162,6 +171,7 @@ def _learn_privately(
         raise ParameterError(
             "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
         )
+    private["attributes"] = _attributes(private["attributes"])
     given = public_support(private.pop("alphabet"), graph, model_option="--from-graph")
     sizes = {name: reading.pop(name) for name in ("longest", "gzip_ratio")}
     learned = learn(
@@ -194,6 +204,18 @@ def _learn_privately(
             title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
             print_table(title, ("table", "noise", "what is learned from it"), rows)
     print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
+
+
+def _attributes(typed: tuple[str, ...]) -> dict[str, str]:
+    """Columns and what their public values are."""
+    named = {}
+    for text in typed:
+        column, equals, values = text.partition("=")
+        if not (column and equals and values) or column in named:
+            expected = "a column and its public values, COL=FILE or COL=0,10,100, each column once"
+            raise ParameterError("attribute", expected=expected, found=repr(text))
+        named[column] = values
+    return named
 
 
 _FREE = "it costs no privacy: only the model was read, which was learned privately"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from symveil.cli.options import read_adjacency_option
-from symveil.cli.output import command, group, print_facts, print_json, print_line, print_notes, print_table
+from symveil.cli.output import command, group, print_result
 from symveil.cli.single_options import (
     file_option,
     json_option,
@@ -19,9 +19,9 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import OneOf
 from symveil.errors import ParameterError
+from symveil.reports.report import text_report
 
 if TYPE_CHECKING:
-    from symveil.ledger.statements import Account, Totals
     from symveil.ledger.units import Compares, Unit
 
 
@@ -43,49 +43,10 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
     Beside each amount stands its unit: between which words it bounds the loss.
     """
     from symveil.tasks.budgets import ledger_status, person_status
+    from symveil.tasks.ledger_report import status_report
 
     status = ledger_status(ledger) if person is None else person_status(ledger, person)
-    if as_json:
-        print_json(status.document())
-        return
-    print_facts("Ledger", _facts(status))
-    _print_books(status)
-    print_notes(
-        [note for note in (status.note, status.negative, getattr(status, "whole_note", None)) if note is not None]
-    )
-
-
-def _facts(status: Totals | Account) -> list[tuple[str, str]]:
-    from symveil.ledger.statements import WHOLE
-    from symveil.ledger.units import shown_unit
-
-    apart = {"budgets_for", "units", "sum_unit", "note", "negative", "books", "whole_words"}
-    if len(status.books) > 1:  # side by side below
-        apart |= set(status.books[0].document())
-    plain = [(name, value) for name, value in status.document().items() if name not in apart]
-    facts = [(name.replace("_", " "), str(value)) for name, value in plain]
-    unit = getattr(status, "unit", None)
-    if unit is not None:
-        facts.append(("budgets are for", str(unit)))
-    for each in status.units:
-        count = f"{each.releases} release{'' if each.releases == 1 else 's'}"
-        spent = count if each.spent is None else f"{each.spent} in {count}"
-        facts.append(("charged", f"{spent}: {shown_unit(each.unit)}"))
-    whole, delta = (getattr(status, name, None) for name in ("whole", "whole_delta"))
-    if whole is not None:
-        facts.append(("whole words", f"{whole}{f', delta {delta}' if delta else ''}: {WHOLE}"))
-    return facts
-
-
-def _print_books(status: Totals | Account) -> None:
-    """The budgets for words and for persons, side by side."""
-    if len(status.books) == 1:
-        return
-    documents = [book.document() for book in status.books]
-    names = list(dict.fromkeys(name for document in documents for name in document if name != "compares"))
-    rows = [(name.replace("_", " "), *(str(document.get(name, "")) for document in documents)) for name in names]
-    columns = ("", *(f"for {book.compares}" for book in status.books))
-    print_table("Two budgets, which do not add up", columns, rows)
+    print_result(status.document, status_report(status), as_json=as_json)
 
 
 @command("grant", example="symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")
@@ -136,6 +97,7 @@ def grant_command(
     another unit is refused unless it covers that one.
     """
     from symveil.tasks.budgets import grant_budget
+    from symveil.tasks.ledger_report import grant_report
 
     if everyone == bool(persons or persons_file):
         actual = "both" if everyone else "neither"
@@ -149,15 +111,11 @@ def grant_command(
         ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta, unit=unit,
         compares=compares,
     )  # fmt: skip
-    if as_json:
-        document: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
-        document |= {} if compares is None else {"for": compares}
-        print_json(document | ({} if unit is None else {"budgets_for": unit.document()}))
-        return
-    what = "" if compares is None else f" for {compares}"
-    click.echo(f"Granted {epsilon} to {'everyone' if everyone else f'{named} persons'}{what}.")
-    if unit is not None:
-        click.echo(f"Budgets of this ledger are for {unit}.")
+    document: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
+    document |= {} if compares is None else {"for": compares}
+    document |= {} if unit is None else {"budgets_for": unit.document()}
+    report = grant_report(epsilon, None if everyone else named, compares, unit)
+    print_result(lambda: document, report, as_json=as_json)
 
 
 def _unit(adjacency: str | None, metric: str | None, public_start: bool) -> Unit | None:
@@ -185,18 +143,10 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
     its input is gone, or another version of symveil began it.
     """
     from symveil.tasks.budgets import abandon_release
+    from symveil.tasks.ledger_report import abandoned_report
 
     closed = abandon_release(ledger, release_id)
-    if as_json:
-        print_json(closed.document())
-        return
-    if closed.already_abandoned:
-        click.echo(f"Release {closed.release_id} was abandoned before; nothing was changed.")
-    else:
-        click.echo(f"Abandoned release {closed.release_id}: its key is erased, and it cannot be drawn any more.")
-    click.echo(f"Its charge stays: {closed.charge} for each of {closed.sequences} sequences.")
-    if closed.output_recorded:
-        print_line(f"Its output had been written: if it stands in {closed.out}, it is that release, and is paid for.")
+    print_result(closed.document, abandoned_report(closed), as_json=as_json)
 
 
 @command("history", example="symveil ledger history --ledger budgets.db")
@@ -206,26 +156,10 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
 def history_command(ledger: str, person: str | None, as_json: bool) -> None:
     """List every grant and every release, in order."""
     from symveil.tasks.budgets import ledger_history
+    from symveil.tasks.ledger_report import history_report
 
     entries = ledger_history(ledger, person)
-    if as_json:
-        print_json({"entries": [entry.document() for entry in entries]})
-        return
-    rows = [
-        (
-            entry.created,
-            entry.kind,
-            entry.amount if entry.delta is None else f"{entry.amount}, delta {entry.delta}",
-            entry.person or entry.release_id or "",
-            entry.state or "",
-            "" if entry.sequences is None else f"{entry.sequences}{f' ({entry.record})' if entry.record else ''}",
-            entry.unit or "",
-            entry.mechanism or "",
-        )
-        for entry in entries
-    ]
-    columns = ("when", "what", "amount", "person or release", "state", "sequences", "unit", "mechanism")
-    print_table("History", columns, rows)
+    print_result(lambda: {"entries": [entry.document() for entry in entries]}, history_report(entries), as_json=as_json)
 
 
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
@@ -243,10 +177,8 @@ def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool
     from symveil.tasks.budgets import export_ledger
 
     count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)
-    if as_json:
-        print_json({"out": str(out), "persons": count})
-        return
-    print_line(f"Wrote {count} persons to {out}.")
+    report = text_report("Export", [f"Wrote {count} persons to {out}."])
+    print_result(lambda: {"out": str(out), "persons": count}, report, as_json=as_json)
 
 
 for _command in (status_command, grant_command, history_command, export_command, abandon_command):

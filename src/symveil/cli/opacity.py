@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.output import command, print_facts, print_json, print_notes, require_different, require_suffix
+from symveil.cli.output import command, print_result, require_different, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
     file_option,
@@ -21,9 +20,6 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError
-
-if TYPE_CHECKING:
-    from symveil.tasks.opacity import OpacityReport
 
 
 @command("opacity", example="symveil opacity examples/medical.json --k 2 --theta 1/2")
@@ -67,7 +63,7 @@ def opacity_command(
     a --secret of part 2 that others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta);
     1: here is a shortest observation after which it can.
     """
-    from symveil.tasks.opacity import draw_system, judge_opacity, load_system
+    from symveil.tasks.opacity import draw_system, judge_opacity, load_system, opacity_report
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
@@ -90,11 +86,12 @@ def opacity_command(
         models[0], secret=secret, unobservable=unobservable, initial=initial, notion=notion, notes=notes
     )
     with progress_bar("estimates explored") as progress:
-        report = judge_opacity(
+        judged = judge_opacity(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
-    return _tell(report, notes, as_json=as_json)
+    print_result(judged.document, opacity_report(judged), as_json=as_json, notes=notes)
+    return 0 if judged.holds else 1
 
 
 def _are_parts(models: tuple[Path, ...]) -> bool:
@@ -115,61 +112,17 @@ def _judge_parts(
     given: Mapping[str, object],
 ) -> int:
     """The verdict on several parts together."""
-    from symveil.tasks.opacity import judge_parts, load_parts
+    from symveil.tasks.opacity import judge_parts, load_parts, opacity_report
 
     for name, value in given.items():
         if value is not None and value is not False and value != ():
             raise InputError(f"{name}: expected none with several parts, found one")
     parts = load_parts(models, secret=secret, notes=notes)
     with progress_bar("estimates explored") as progress:
-        report = judge_parts(parts, k, notion=notion, progress=progress)
-    dropped = report.verdict.dropped
+        judged = judge_parts(parts, k, notion=notion, progress=progress)
+    dropped = judged.verdict.dropped
     if dropped:
         listed = ", ".join(map(str, dropped[:20])) + (" …" if len(dropped) > 20 else "")
         notes.append(f"of {len(parts)} parts, these cannot matter and were left out: {listed}")
-    return _tell(report, notes, as_json=as_json)
-
-
-def _tell(report: OpacityReport, notes: list[str], *, as_json: bool) -> int:
-    """Say what was found; the exit status."""
-    if as_json:
-        print_json(report.document())
-    else:
-        _print(report)
-    print_notes(notes)
-    return 0 if report.holds else 1
-
-
-def _print(report: OpacityReport) -> None:
-    verdict, violation = report.verdict, report.violation
-    answer = {True: "holds", False: "does not hold", None: "undecided"}[report.holds]
-    facts = [(verdict.property_name, answer)]
-    if report.theta is not None:
-        facts.append(("threshold", f"theta = {report.theta}"))
-    if verdict.witness is not None:
-        facts += [
-            ("a shortest violation", " ".join(verdict.witness) or "before anything is observed"),
-            ("why", verdict.reason),
-        ]
-    if violation is not None:
-        facts.append(("probability of a violation", _shown(report)))
-    facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
-    print_facts("Opacity", facts)
-
-
-def _shown(report: OpacityReport) -> str:
-    from symveil.numbers.rationals import shown_at_least, shown_at_most
-
-    violation = report.violation
-    if violation is None:
-        return ""
-    horizon = "" if violation.within is None else f" within {violation.within} events"
-    if not violation.is_exact:
-        lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)
-        return f"{lower} to {upper}, proved{horizon}"
-    text = str(violation.upper)
-    if len(text) > 60:
-        text = f"{float(violation):.15g}"
-    elif violation.upper.denominator > 1:
-        text = f"{text} = {float(violation):.6g}"
-    return f"{text}, exact{horizon}"
+    print_result(judged.document, opacity_report(judged), as_json=as_json, notes=notes)
+    return 0 if judged.holds else 1

@@ -3,92 +3,45 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from symveil.cli.single_options import (
-    Option,
-    adjacency_option,
-    choice_option,
-    epsilon_option,
-    file_option,
-    number_option,
-)
-from symveil.cli.values import MECHANISM_NAME, PATH, STEP, OneOf
+from symveil.cli.field_options import Option, options_of
+from symveil.cli.values import PATH, STEP
 from symveil.errors import InputError, ParameterError, WordError
+from symveil.parameters.declaration import parameters_of
 
 if TYPE_CHECKING:
-    from symveil.languages.cost_table import CostTable
     from symveil.languages.language import Language
     from symveil.laws.parameters import Adjacency
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.mechanism import Mechanism
     from symveil.models.alphabet import Alphabet
 
-_MECHANISM_OPTIONS: list[Option] = [
-    epsilon_option(required=True),
-    adjacency_option,
-    choice_option(
-        "--metric",
-        of=("hamming", "levenshtein"),
-        text="What close means: substitutions, or insertions and deletions too (then the length is secret).",
-    ),
-    click.option(
-        "--mechanism",
-        type=MECHANISM_NAME,
-        default="auto",
-        show_default=True,
-        help="How a private word is chosen; auto is the least expected error of those that keep --beyond.",
-    ),
-    choice_option(
-        "--calibration", of=("tight", "classic"), text="tight spends the whole budget; classic is the papers' factor 2."
-    ),
-    choice_option(
-        "--prior", of=("uniform", "chain"), text="What is likely beforehand: all words alike, or as the chain has them."
-    ),
-    choice_option(
-        "--utility",
-        of=("distance", "inverse"),
-        text="What the exponential mechanism likes: a small distance, or a large 1/(distance + A) (J19).",
-    ),
-    click.option(
-        "--offset", metavar="A", default="1", show_default=True, help="With utility inverse: its offset, above 0."
-    ),
-    number_option(
-        "--max-length", "N", text="With metric levenshtein: no word has more symbols than this public bound."
-    ),
-    number_option("--cutoff", "K", text="With truncated-levenshtein: words farther than K edits are all alike."),
-    click.option(
-        "--cost",
-        type=OneOf(("hamming", "swap", "given")),
-        help="On a model: how far a word is. swap counts swaps that adjacent words can make.",
-    ),
-    file_option("--costs", text="What wrong symbols cost: CSV of symbol, symbol, cost."),
-    file_option("--places", text="The same from a map: CSV of symbol, x, y."),
-    click.option("--metres-per-unit", metavar="M", help="With --places: how far a cost of 1 reaches; 100 by default."),
-    click.option("--cap", metavar="C|none", help="The most that a symbol costs; by default a large number."),
-    click.option(
-        "--beyond",
-        metavar="graceful|K|nothing",
-        help="What auto keeps for words that differ in d places, more than B: a loss of at most d/B times epsilon "
-        "(graceful, the default), K times that, or nothing.",
-    ),
-    click.option("--balanced", is_flag=True, help="On a chain: a prior that makes all words equally easy to hide."),
-    click.option("--step", metavar="T", type=STEP, help="With staircase: how wide its first step is."),
-    click.option("--not-private", is_flag=True, help="Needed by mechanisms kept only to reproduce a paper."),
-]
 
-_LANGUAGE_OPTIONS = [
+def _mechanism_choice() -> type:
+    from symveil.mechanisms.choice import MechanismChoice
+
+    return MechanismChoice
+
+
+def _cost_files() -> type:
+    from symveil.formats.cost_files import CostFiles
+
+    return CostFiles
+
+
+_LANGUAGE_OPTIONS: list[Option] = [
     click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line."),
     click.option("--model", metavar="M", type=PATH, help="A model: only its words are released."),
-    click.option("--public-start", is_flag=True, help="The first symbol is public and is kept (Markov chains)."),
+    options_of(_mechanism_choice, "public_start"),
 ]
 
-_WORD_OPTIONS = [
+_WORD_OPTIONS: list[Option] = [
     click.argument("word"),
     *_LANGUAGE_OPTIONS,
     click.option("--alphabet-from-word", is_flag=True, help="Alphabet of the word itself, which leaks it: for papers."),
@@ -99,60 +52,35 @@ _WORD_OPTIONS = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MechanismOptions:
-    """The shared options as they were typed; only `explain` does without ε."""
+    """What was typed for the fields of a choice, and for the files of its costs; only `explain` does without ε."""
 
-    epsilon: str | None
-    adjacency: str | None
-    metric: str
-    mechanism: str
-    calibration: str
-    prior: str
-    utility: str
-    offset: str
-    max_length: int | None
-    cutoff: int | None
-    cost: str | None
-    costs: Path | None
-    places: Path | None
-    metres_per_unit: str | None
-    cap: str | None
-    balanced: bool
-    beyond: str | None
-    step: int | str | None
-    not_private: bool
+    typed: Mapping[str, Any]
+    files: Mapping[str, Any]
+
+    @property
+    def epsilon(self) -> str | None:
+        """ε as it was typed."""
+        return cast("str | None", self.typed["epsilon"])
 
     @property
     def time_step(self) -> str | None:
         """`--step` where it was typed with a unit of time: from an artificial time to the next."""
-        return self.step if isinstance(self.step, str) else None
+        return self.typed["step"] if isinstance(self.typed["step"], str) else None
+
+    def at(self, epsilon: str) -> MechanismOptions:
+        """The same with another ε."""
+        return replace(self, typed={**self.typed, "epsilon": epsilon})
 
     def choice(self, *, public_start: bool = False, for_file: bool = False) -> MechanismChoice:
         """The choice they add up to; refuses what does not go together."""
+        from symveil.formats.cost_files import CostFiles
         from symveil.mechanisms.choice import read_choice
 
-        typed = {field.name: getattr(self, field.name) for field in fields(self)}
-        typed["adjacency"] = None if self.adjacency is None else read_adjacency_option(self.adjacency)
+        typed = {**self.typed, "costs": CostFiles(**self.files).table(), "public_start": public_start}
         typed["not_private"] |= for_file  # refused with the words
-        del typed["places"], typed["metres_per_unit"]
         if for_file and self.time_step is not None:
             typed["step"] = None
-        typed["costs"] = self._cost_table()
-        return read_choice(**typed, public_start=public_start)
-
-    def _cost_table(self) -> CostTable | None:
-        """What `--costs` or `--places` holds."""
-        if self.costs is not None and self.places is not None:
-            raise InputError("places: expected --costs or --places, found both")
-        if self.metres_per_unit is not None and self.places is None:
-            raise InputError("metres-per-unit: expected --places with it, found none")
-        if self.costs is None and self.places is None:
-            return None
-        from symveil.formats.cost_files import read_costs, read_places
-
-        if self.costs is not None:
-            return read_costs(self.costs)
-        assert self.places is not None  # noqa: S101 - one of them is there
-        return read_places(self.places, metres_per_unit=self.metres_per_unit or "100")
+        return read_choice(**typed)
 
 
 def read_adjacency_option(text: str) -> Adjacency:
@@ -324,7 +252,26 @@ def _collected(kind: type, name: str, options: Sequence[Option]) -> Option:
 language_options = _collected(LanguageOptions, "source", _LANGUAGE_OPTIONS)
 word_options = _collected(WordOptions, "source", _WORD_OPTIONS)
 optional_word_options = _collected(WordOptions, "source", [click.argument("word", required=False), *_WORD_OPTIONS[1:]])
-mechanism_options = _collected(MechanismOptions, "mechanism", _MECHANISM_OPTIONS)
-mechanism_options_without_epsilon = _collected(
-    MechanismOptions, "mechanism", [epsilon_option(required=False), *_MECHANISM_OPTIONS[1:]]
-)
+
+
+def _mechanism_options(*, epsilon_required: bool) -> Option:
+    """The options of a choice and of the files of its costs, handed over as one object."""
+    not_here = ("public_start",)  # it is about the language
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_object(**values: Any) -> Any:
+            kinds = (_mechanism_choice(), _cost_files())
+            names = [[each.name for each in parameters_of(kind) if each.option is not None] for kind in kinds]
+            typed, files = ({name: values.pop(name) for name in own if name not in not_here} for own in names)
+            return command(mechanism=MechanismOptions(typed=typed, files=files), **values)
+
+        required = {"epsilon": epsilon_required}
+        choice = options_of(_mechanism_choice, without=not_here, required=required, kinds={"step": STEP})
+        return choice(options_of(_cost_files)(with_object))
+
+    return decorate
+
+
+mechanism_options = _mechanism_options(epsilon_required=True)
+mechanism_options_without_epsilon = _mechanism_options(epsilon_required=False)

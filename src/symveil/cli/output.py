@@ -6,21 +6,22 @@ What every command is made of: a name, an example that its help shows, and comma
 from __future__ import annotations
 
 import difflib
-import io
 import json
-import re
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.field_options import Lately
 from symveil.cli.progress import rest
 from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
+from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
@@ -54,99 +55,46 @@ def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
 
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
-    text = _CONTROLS.sub(
+    text = CONTROLS.sub(
         lambda match: f"\\u{ord(match[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
     )
     # a question mark in the place of what a code page does not have would be another document
     click.echo(text if encodable(text, sys.stdout) else json.dumps(document, allow_nan=False))
 
 
+def print_report(report: Report) -> None:
+    """A report on standard output."""
+    rest()
+    stream = sys.stdout
+    looking = stream.isatty()
+    width = shutil.get_terminal_size().columns if looking else 160
+    click.echo(report_text(report, stream, width=width, looking=looking), nl=False)
+
+
+def print_result(
+    document: Callable[[], dict[str, Any]], report: Report, *, as_json: bool, notes: Iterable[str] = ()
+) -> None:
+    """A result as its JSON document or as its report; then these notes, and the notes and warnings of the report."""
+    if as_json:
+        print_json(document())
+    else:
+        print_report(report)
+    print_notes([*notes, *report.notes], warnings=report.warnings)
+
+
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """What there is to say about one thing, a name and a value in a row."""
-    print_table(title, (), facts)
+    print_report(facts_report(title, facts))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output, as wide as its content where output is not a terminal; without columns, just its
-    rows.
-    """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    rest()
-    stream = sys.stdout
-    borders = box.HEAVY_HEAD if encodable(_BORDERS, stream) else box.ASCII
-    table = Table(
-        title="\n".join(writable(line, stream) for line in title.split("\n")),
-        title_justify="left",
-        title_style="bold",
-        show_header=bool(columns),
-        box=borders,
-    )
-    for column in columns or ("", ""):
-        table.add_column(writable(column, stream), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(writable(cell, stream)) for cell in row))
-    # Rendered first and written by click: rich would turn a reader that went away into exit status 1.
-    looking = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if looking else 160
-    rendered = io.StringIO()
-    Console(file=rendered, width=width, force_terminal=looking, safe_box=False).print(table)
-    click.echo(rendered.getvalue(), nl=False)
-
-
-def encodable(text: str, stream: TextIO) -> bool:
-    """Whether a stream can be written this text: a pipe on Windows often has a code page of 256 characters.
-
-    >>> encodable("│", io.TextIOWrapper(io.BytesIO(), encoding="cp1252")), encodable("│", io.StringIO())
-    (False, True)
-    """
-    try:
-        text.encode(getattr(stream, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    except LookupError:  # an encoding that only its stream knows
-        return True
-    return True
-
-
-def visible(text: str) -> str:
-    """The same text with control characters spelled out: symbols come from files, and a terminal obeys what it prints.
-
-    Line breaks are spelled too, and marks that turn the direction of writing.
-
-    >>> print(visible("a\\x1b[2Jb\\u202e"))
-    a\\x1b[2Jb\\u202e
-    """
-    return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], text)
+    """A table on standard output."""
+    print_report(Report(title=title, sections=(Section(title, (Table.from_rows(columns, rows),)),)))
 
 
 def print_line(text: str) -> None:
     """One line on standard output."""
     click.echo(writable(text, sys.stdout))
-
-
-def writable(text: str, stream: TextIO) -> str:
-    """The same in characters that a stream can be written, as far as there is another way to write it.
-
-    >>> writable("no ε-private █", io.TextIOWrapper(io.BytesIO(), encoding="cp1252"))
-    'no epsilon-private #'
-    """
-    text = visible(text)
-    if encodable(text, stream):
-        return text
-    return "".join(each if encodable(each, stream) else _SPELLED.get(each, each) for each in text)
-
-
-# C0, DEL and C1, line and paragraph separators, marks of direction, and halves of surrogate pairs
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_BORDERS = "┏━┳┓┃┡╇┩│├─┼┤└┴┘┌┬┐"
-_SPELLED = {
-    **{"ε": "epsilon", "δ": "delta", "α": "alpha", "η": "eta", "Σ": "Sigma", "█": "#", "…": "...", "−": "-"},
-    **{"≤": "<=", "≥": ">=", "×": "x", "·": "*", "→": "->", "’": "'", "–": "-", "∞": "infinity", "ⁿ": "^n"},
-}
 
 
 def require_suffix(option: str, path: Path | None, suffixes: tuple[str, ...]) -> None:
@@ -182,7 +130,7 @@ def require_not_read(*read: Path | None, **written: Path | None) -> None:
 _HELP = {"help_option_names": ["--help", "-h"]}
 
 
-class Command(click.Command):
+class Command(Lately, click.Command):
     """A command whose example stands in its help as it is typed: on one line, to be copied."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
-
 import click
 
 from symveil.cli.options import (
@@ -18,12 +15,9 @@ from symveil.cli.options import (
     mechanism_options,
     word_options,
 )
-from symveil.cli.output import command, print_facts, print_json, print_notes, print_table
+from symveil.cli.output import command, print_json, print_notes, print_result
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import json_option, number_option, thin_option
-
-if TYPE_CHECKING:
-    from symveil.verification.audit import LossAtDistance
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
@@ -86,51 +80,14 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.numbers.rationals import shown_at_least
-    from symveil.tasks.audit import audit_choice
+    from symveil.tasks.audit import audit_choice, audit_report
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
     words = source.given(notes)
     with progress_bar("auditing") as progress:
-        report = audit_choice(
+        result = audit_choice(
             choice, length=length, output_length=output_length, by_chain=by_chain, progress=progress, **words
         )
-    verdict = report.verdict
-    if as_json:
-        print_json(verdict.document())
-    else:
-        facts = [
-            ("mechanism", verdict.mechanism),
-            ("promised", f"epsilon = {shown_at_least(verdict.nominal_epsilon)}"),
-            ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
-            ("private", "yes" if verdict.private else "NO"),
-        ]
-        if report.tells_nothing:
-            facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
-        if verdict.longer_outputs_epsilon is not None:
-            proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
-            facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
-        if verdict.witness:
-            facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
-        print_facts("Audit", facts)
-        if verdict.by_distance:
-            edits = choice.metric == "levenshtein"
-            columns = (
-                "edits apart, up to" if edits else "symbols apart, up to",
-                "largest loss, enumerated",
-                "proved bound",
-            )
-            print_table("Loss by distance", columns, [_row(row) for row in verdict.by_distance])
-    print_notes([*notes, *report.notes])
-    return 0 if verdict.private else 1
-
-
-def _row(row: LossAtDistance) -> tuple[str, str, str]:
-    """Both numbers as they are rounded against the claim; what is broken is marked."""
-    from symveil.numbers.rationals import shown_at_least
-
-    def shown(loss: float | None) -> str:
-        return "—" if loss is None else "not bounded" if loss == math.inf else shown_at_least(loss, 9)
-
-    return str(row.distance), shown(row.enumerated) + ("" if row.kept else " EXCEEDS THE BOUND"), shown(row.proved)
+    print_result(result.verdict.document, audit_report(result, choice.metric), as_json=as_json, notes=notes)
+    return 0 if result.verdict.private else 1

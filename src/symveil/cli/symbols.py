@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.output import command, print_facts, print_json, print_notes, visible
+from symveil.cli.output import command, print_facts, print_json, print_notes
 from symveil.cli.single_options import (
     choice_option,
     date_format_option,
@@ -26,6 +26,7 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
+from symveil.reports.terminal import visible
 
 
 @command(

@@ -31,23 +31,6 @@ class OneOf(click.Choice):  # type: ignore[type-arg]  # generic in some versions
         return value
 
 
-class _MechanismName(OneOf):
-    """The name of a mechanism. The names are asked for when needed: mechanisms take half a second to load."""
-
-    def __init__(self) -> None:
-        self.case_sensitive = True
-
-    @property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # click has a variable
-        """The names of all mechanisms, "auto" first."""
-        from symveil.mechanisms.choice import names
-
-        return names()
-
-
-MECHANISM_NAME = _MechanismName()
-
-
 class _WholeNumber(click.ParamType):  # type: ignore[type-arg]  # as above
     name = "integer"
 
@@ -70,6 +53,18 @@ class _Step(_WholeNumber):
 
 
 STEP = _Step()
+
+
+class _Delimiter(click.ParamType):  # type: ignore[type-arg]  # as above
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return "\t" if value in ("tab", "\\t") else str(value)
+
+
+DELIMITER = _Delimiter()
+"""What separates cells: a tab may be typed by its name."""
 
 
 def option_name(parameter: click.Parameter | None) -> str:

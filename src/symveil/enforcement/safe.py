@@ -7,7 +7,7 @@ is then avoided; restricting it to safe observations makes it true: docs/errata.
 The policy `substitution` (Z25 §5): a sensitive string becomes a uniform string at an exact distance.
 
 The strings at that distance need not be strings of the system; an observer recognises those that
-are not, so they count as violations (docs/mechanisms/opacity-policies.md).
+are not, so they count as violations (docs/opacity.md).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ A header is skipped where its last cell is no number. What is read is public, li
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,8 +15,51 @@ from symveil.formats.reading import csv_rows
 from symveil.languages.cost_table import CostTable
 from symveil.models.names import shown
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.parameters.declaration import Exact, File, declared, listing_fields
 
 _MOST_ROWS = 2_000_000
+_METRES = "100"
+
+
+@listing_fields
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CostFiles:
+    """Where the costs of a mechanism come from: a table, a map, or neither.
+
+    >>> CostFiles().table() is None
+    True
+    """
+
+    costs: Path | None = field(
+        default=None,
+        metadata=declared("What wrong symbols cost: CSV of symbol, symbol, cost.", label="Costs", domain=File()),
+    )
+    places: Path | None = field(
+        default=None,
+        metadata=declared("The same from a map: CSV of symbol, x, y.", label="Costs from a map", domain=File()),
+    )
+    metres_per_unit: str | None = field(
+        default=None,
+        metadata=declared(
+            f"With `places`: how far a cost of 1 reaches; {_METRES} by default.",
+            label="Metres that cost 1",
+            domain=Exact(placeholder="M"),
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        if self.costs is not None and self.places is not None:
+            raise ParameterError("places", expected="`costs` or `places`", found="both")
+        if self.metres_per_unit is not None and self.places is None:
+            raise ParameterError("metres_per_unit", expected="`places` with it", found="none")
+
+    def table(self) -> CostTable | None:
+        """What the files hold."""
+        if self.costs is not None:
+            return read_costs(self.costs)
+        return (
+            None if self.places is None else read_places(self.places, metres_per_unit=self.metres_per_unit or _METRES)
+        )
 
 
 def read_costs(path: str | Path) -> CostTable:

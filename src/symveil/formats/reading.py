@@ -25,6 +25,8 @@ _LONGEST_CELL = 131_072
 LONGEST_SEQUENCE_CELL = _LONGEST_LINE
 """A sequence in one cell may be as long as a line."""
 
+LONGEST = 1_000_000
+"""The longest sequence that is believed to be one."""
 MOST_TIMES = 200
 """How many times its size a gzipped file may unpack to: logs reach fifty, a bomb a thousand."""
 _SUSPICIOUS_FROM = 64 * _MEBIBYTE  # a small file may be as repetitive as it likes
@@ -320,3 +322,10 @@ def rows_of(
 def csv_delimiter(path: Path) -> str:
     """What separates cells: commas, in a `.tsv` file tabs."""
     return "\t" if suffix(path) == ".tsv" else ","
+
+
+def check_sizes(**sizes: int) -> None:
+    """Refuse bounds that no file could keep."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ParameterError(name, expected="a whole number, 1 or more", found=size)

@@ -7,7 +7,7 @@ Costs that the user gives: a wrong street next door is better than one across to
 
 A table of pairs of symbols, or places on a map. What is taken must be a metric: 0 for a symbol and itself only, the
 same in both directions, and never more than a way over a third symbol, because that is what the guarantee's proof
-uses (docs/theory/near-optimal.md). A table that is not is refused, or replaced by its closure, the cheapest ways.
+uses (docs/theory/certificates.md). A table that is not is refused, or replaced by its closure, the cheapest ways.
 """
 
 from __future__ import annotations

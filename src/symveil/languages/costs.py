@@ -1,6 +1,6 @@
 """Costs: how unlike a released word is, symbol by symbol, and how its weight falls with the sum.
 
-A mechanism on a model is language × cost automaton × public prior (docs/theory/near-optimal.md): the weight of
+A mechanism on a model is language × cost automaton × public prior (docs/theory/certificates.md): the weight of
 w' given w is prior(w')·κ(w, w'), and κ is what a small deterministic automaton gives to the pairs
 (w₁, w'₁) … (wₙ, w'ₙ). It reads the cost c_i(w_i, w'_i) of every pair and keeps a *phase*:
 

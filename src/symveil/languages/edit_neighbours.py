@@ -3,7 +3,7 @@
 A forward pass over (profile of the universal automaton, state of the model), a layer per symbol read.
 Every word has exactly one path, so the number of paths into a node is a number of words; at the layer
 of a word's length its profile says its distance. One pass gives the counts for all distances up to k
-and all lengths; walking it backwards draws a uniform word (docs/theory/levenshtein-balls.md).
+and all lengths; walking it backwards draws a uniform word (docs/theory/hidden-lengths.md).
 
 The universal Levenshtein automaton: the determinisation that serves every word (Mitankin; Schulz and Mihov).
 
@@ -17,7 +17,7 @@ profile is reached by exactly one.
 
 How much work counting words by Levenshtein distance is, bounded for every word at once.
 
-See docs/theory/levenshtein-balls.md.
+See docs/theory/hidden-lengths.md.
 Whether a mechanism answers must not depend on the secret word, so what `EditNeighbours` will do is bounded
 beforehand, from the language, the public bound N on the length and the distance k alone.
 

@@ -12,7 +12,7 @@ A certificate pays for Z varying with the word. With the prior
     s(o) = Π_i 1/(1 + (k_i − 1)·z),     k_i = #{y : o_{i−1} → y → o_{i+1}},     z = e^{−rate},
 
 Z = 1 + O(z²): the words at cost 1 from o are those that differ in one position, Σ(k_i − 1) of them
-(docs/theory/near-optimal.md, *Balance*). At a hidden start k_0 counts the first symbols before o_1, at the end
+(docs/theory/certificates.md, *Balance*). At a hidden start k_0 counts the first symbols before o_1, at the end
 k_{n−1} the last ones after o_{n−2}; a public first symbol has no factor. Any prior is sound: the certificate is
 computed with it.
 

@@ -109,6 +109,15 @@ class RunLanguage:
         return layers
 
     @computed_once
+    def secret_starts(self) -> tuple[int, ...]:
+        """The states before the first symbol that may change: one for each public first symbol."""
+        graph = self.graph
+        if not (self.public_start and self.length):
+            return (graph.start,)
+        alive = self.alive[self.length - 1]
+        return tuple(int(graph.target[edge]) for edge in graph.edges(graph.start) if alive[graph.target[edge]])
+
+    @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]

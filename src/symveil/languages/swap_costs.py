@@ -1,7 +1,7 @@
 """The swap metric: a symbol costs as many swaps as it takes, each of them one that adjacent words can make.
 
 Two symbols are related at a position if some two feasible words, at most b symbols apart, have them there. The cost
-of a pair is its distance in that relation (docs/theory/near-optimal.md, *Swap metric*). Adjacent words then differ by
+of a pair is its distance in that relation (docs/theory/certificates.md, *Swap metric*). Adjacent words then differ by
 at most b, as under the Hamming distance, while words that no chain of adjacent words connects at that position are
 far apart or, without a cap, never stand for each other: on a sparse network most mistakes become unlikely and none of
 the privacy at b is lost. Protection beyond b is what is given up.

@@ -1,7 +1,7 @@
 """The chain of a mechanism whose weights come from a cost automaton: a walk along states × phases.
 
 β(i, y, φ) is the total weight of all completions from state y in phase φ after i symbols; the next symbol has
-probability (its weight)·β(after it)/β(now) (docs/theory/near-optimal.md). With rational weights all of that is exact.
+probability (its weight)·β(after it)/β(now) (docs/theory/certificates.md). With rational weights all of that is exact.
 
 The chain of a mechanism whose weights depend on the distance: a walk along the trellis of its language.
 

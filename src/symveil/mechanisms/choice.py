@@ -9,7 +9,7 @@ Every mechanism that people can ask for by name. A new one is registered by a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,7 @@ from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.law import parameter_names
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
@@ -46,6 +47,7 @@ from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import read_length
 from symveil.numbers.rationals import Number, spelled
+from symveil.parameters.declaration import Exact, Flag, OneOf, Table, Whole, declared, listing_fields
 
 AUTO = "auto"
 """Instead of a name: of the candidates that keep the promise, the one with the least expected error."""
@@ -79,7 +81,8 @@ def takers(parameter: str) -> tuple[str, ...]:
     >>> takers("cutoff")
     ('truncated-levenshtein',)
     """
-    return tuple(kind.name for kind in REGISTERED if parameter in kind.takes)
+    # what is kept beyond b is refused in words of its own (`_read_beyond`)
+    return tuple(kind.name for kind in REGISTERED if parameter != "beyond" and parameter in parameter_names(kind))
 
 
 _SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})
@@ -87,52 +90,10 @@ _SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})
 AnyLanguage = FreeLanguage | RunLanguage | AnyLength | OpenWords | OpenRuns
 
 
+@listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MechanismChoice:
     """Which mechanism releases words, with all its parameters.
-
-    Parameters
-    ----------
-    epsilon
-        The budget of each word, a number above 0; kept exact.
-    mechanism
-        The name of a mechanism, or "auto": of the candidates that keep `beyond`, the one with the least expected error.
-    adjacency
-        b: how far apart two words may be that are to be hard to tell apart; "all": any two. None: 1 over an alphabet;
-        on a model it has to be given (`adjacency_table` shows what each b hides there).
-    calibration
-        "tight" spends all of ε where that is proved, "classic" is the papers' factor 2.
-    prior
-        "uniform", or "chain": words of a Markov chain weigh as much as they are likely.
-    utility, offset
-        What makes a released word good: "distance" is −d, "inverse" is 1/(d + offset).
-    public_start
-        Whether the first symbol of a chain's words is public and kept.
-    metric
-        What adjacency counts: "hamming" substitutions, "levenshtein" insertions and deletions too.
-    max_length
-        The public bound on lengths where the length of a word is a secret (metric "levenshtein").
-    cutoff
-        The distance beyond which truncated-levenshtein treats all words alike.
-    cost
-        How far a word of a model is from another: "hamming" counts wrong symbols, "swap" the swaps that adjacent words
-        can make, "given" adds up `costs`. None: given costs where there are some; else the mechanism's own, and with
-        "auto" the best.
-    cap
-        The most that one symbol costs under "swap" or "given"; "none": no cap. None: one that is hardly noticed.
-    balanced
-        Whether words of a chain are also weighted so that the normaliser hardly varies.
-    step
-        How wide the first step of the staircase is. None: chosen.
-    costs
-        What each pair of symbols costs (`CostTable`).
-    beyond
-        What "auto" keeps for words farther apart than the adjacency b: "graceful" (the default), a loss of at most
-        (d/b)·ε for any two words of one length that differ in d places; a number K, at most K times that; "nothing",
-        the least error for words within b. What a mechanism of a name loses says its `loss_at`, and so does that of
-        costs that are named.
-    not_private
-        Has to be said by those who ask for a mechanism that only reproduces a paper.
 
     >>> choice = MechanismChoice(epsilon="1/2", adjacency=3)
     >>> choice.epsilon, choice.mechanism, choice.beyond
@@ -141,24 +102,153 @@ class MechanismChoice:
     True
     """
 
-    epsilon: Fraction
-    mechanism: str = AUTO
-    adjacency: Adjacency | None = None
-    calibration: Calibration = "tight"
-    prior: str = "uniform"
-    utility: Utility = "distance"
-    offset: Fraction = Fraction(1)
-    public_start: bool = False
-    metric: Metric = "hamming"
-    max_length: int | None = None
-    cutoff: int | None = None
-    cost: str | None = None
-    cap: Cap | None = None
-    balanced: bool = False
-    step: int | None = None
-    costs: CostTable | None = None
-    beyond: str | None = None
-    not_private: bool = False
+    epsilon: Fraction = field(
+        metadata=declared(
+            "Privacy budget of each word: a decimal or a fraction, above 0. Small: private; large: accurate.",
+            label="Privacy budget ε",
+            domain=Exact(placeholder="E"),
+            more="Kept exact.",
+        )
+    )
+    mechanism: str = field(
+        default=AUTO,
+        metadata=declared(
+            "How a private word is chosen; auto is the least expected error of those that keep `beyond`.",
+            label="Mechanism",
+            domain=OneOf(labels={AUTO: "the best for these numbers"} | {kind.name: kind.label for kind in REGISTERED}),
+        ),
+    )
+    adjacency: Adjacency | None = field(
+        default=None,
+        metadata=declared(
+            "Words that differ in up to B symbols are to look alike; all: any two words. 1 by default over an "
+            "alphabet, required on a model.",
+            label="Hidden symbols b",
+            domain=Whole(placeholder="B|all", least=1, words=("all",)),
+            more="symveil.adjacency_table shows what each b hides on a model.",
+        ),
+    )
+    calibration: Calibration = field(
+        default="tight",
+        metadata=declared(
+            "tight spends the whole budget, where that is proved; classic is the papers' factor 2.",
+            label="Calibration",
+            domain=OneOf(labels={"tight": "tight: spends all of ε", "classic": "classic: the papers' rate"}),
+        ),
+    )
+    prior: str = field(
+        default="uniform",
+        metadata=declared(
+            "What is likely beforehand: all words alike, or as the chain has them.",
+            label="Words beforehand",
+            domain=OneOf(labels={"uniform": "all alike", "chain": "as likely as the chain has them"}),
+        ),
+    )
+    utility: Utility = field(
+        default="distance",
+        metadata=declared(
+            "The score function of the exponential mechanism: a small distance, or a large 1/(distance + A) (J19).",
+            label="Score function",
+            domain=OneOf(labels={"distance": "a small distance", "inverse": "a large 1/(distance + A)"}),
+        ),
+    )
+    offset: Fraction = field(
+        default=Fraction(1),
+        metadata=declared(
+            "With `utility` inverse: its offset A, above 0.", label="Offset A", domain=Exact(placeholder="A")
+        ),
+    )
+    public_start: bool = field(
+        default=False,
+        metadata=declared(
+            "The first symbol is public and is kept (Markov chains).", label="Public first symbol", domain=Flag()
+        ),
+    )
+    metric: Metric = field(
+        default="hamming",
+        metadata=declared(
+            "What close means: substitutions, or insertions and deletions too (then the length is secret).",
+            label="Close means",
+            domain=OneOf(labels={"hamming": "few substitutions", "levenshtein": "few edits, lengths secret"}),
+        ),
+    )
+    max_length: int | None = field(
+        default=None,
+        metadata=declared(
+            "With `metric` levenshtein: no word has more symbols than this public bound.",
+            label="Longest word",
+            domain=Whole(),
+        ),
+    )
+    cutoff: int | None = field(
+        default=None,
+        metadata=declared(
+            "With truncated-levenshtein: words farther than K edits are all alike.",
+            label="Cutoff",
+            domain=Whole(placeholder="K"),
+        ),
+    )
+    cost: str | None = field(
+        default=None,
+        metadata=declared(
+            "On a model: how far a word is. swap counts swaps that adjacent words can make, given adds up `costs`.",
+            label="A wrong symbol costs",
+            domain=OneOf(
+                labels={
+                    "hamming": "the same, whichever it is",
+                    "swap": "as many swaps as it needs",
+                    "given": "what a file says",
+                }
+            ),
+            more="None: given where there are costs; else the mechanism's own, and with auto the best.",
+        ),
+    )
+    cap: Cap | None = field(
+        default=None,
+        metadata=declared(
+            "The most that a symbol costs under `cost` swap or given; by default a large number.",
+            label="At most",
+            domain=Whole(placeholder="C|none", least=1, words=("none",)),
+        ),
+    )
+    balanced: bool = field(
+        default=False,
+        metadata=declared(
+            "On a chain: a prior that makes all words equally easy to hide.", label="Balanced", domain=Flag()
+        ),
+    )
+    step: int | None = field(
+        default=None,
+        metadata=declared(
+            "With staircase: how wide its first step is.", label="First step", domain=Whole(placeholder="T", least=1)
+        ),
+    )
+    costs: CostTable | None = field(
+        default=None,
+        metadata=declared("What each pair of symbols costs (`CostTable`).", label="Costs", domain=Table(), option=None),
+    )
+    beyond: str | None = field(
+        default=None,
+        metadata=declared(
+            "What auto keeps for words that differ in d places, more than B: a loss of at most d/B times epsilon "
+            "(graceful, the default), K times that, or nothing.",
+            label="Kept beyond b",
+            domain=OneOf(
+                placeholder="graceful|K|nothing",
+                labels={
+                    "graceful": "in proportion: (d/b)·ε",
+                    **{str(factor): f"at most {factor}·(d/b)·ε" for factor in (2, 4, 8)},
+                    "nothing": "nothing: least error",
+                },
+                others=True,
+            ),
+            more="What a named mechanism loses beyond b says its loss_at, and so does that of costs that are named.",
+        ),
+    )
+    not_private: bool = field(
+        default=False,
+        metadata=declared("Needed by mechanisms kept only to reproduce a paper.", label="Not private", domain=Flag()),
+    )
 
     def __post_init__(self) -> None:
         metric = read_metric(self.metric, max_length=self.max_length)

@@ -209,7 +209,7 @@ class Interoperable:
         """The mechanism as a measurement of OpenDP, whose privacy map is `loss_at`.
 
         Needs OpenDP (`pip install opendp`) with `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our
-        word for what it cannot prove. docs/interoperability.md has an example.
+        word for what it cannot prove. docs/how-to/python-libraries.md has an example.
         """
         return to_opendp(cast("Mechanism", self))
 
@@ -303,9 +303,9 @@ class CodeLaw(ABC):
         mechanism = cast("Mechanism", self)
         progress = listener(f"averaging {mechanism.described}") or silent
         results = []
-        for number, word in enumerate(words):
-            progress(number, len(words))
+        for number, word in enumerate(words, start=1):
             results.append(mechanism._law(word).expected_error)
+            progress(number, len(words))
         errors = np.array(results)
         return errors, errors
 

@@ -11,7 +11,7 @@ other can beat. What may be certified depends on the size of the model only, nev
 short, sparse graphs, and the Hamming distance on small graphs. Other candidates stand at their classic rate, and a
 mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
 certificates of its own, so those are left out that take long and do not hold for many lengths at once
-(docs/theory/near-optimal.md, *Which one `auto` takes*).
+(docs/theory/certificates.md, *Which one `auto` takes*).
 """
 
 from __future__ import annotations
@@ -336,17 +336,25 @@ def _plain(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
 
 
 def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Iterator[Mechanism]:
-    """What keeps (d/b)·ε beside the plain mechanism: the online one; of few words the balanced one, a flat law."""
+    """What keeps (d/b)·ε beside the plain mechanism: the online one, the balanced one, of few words a flat law."""
     few = language.has_at_most(_FEW_WORDS)
     if choice.calibration == "tight" and (few or (not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
-    balances = language.graph.state_is_symbol and language.has_at_most(MOST_BALANCED_WORDS)
-    if choice.calibration == "tight" and balances and _work(language) <= _MOST_WORK:
+    if choice.calibration == "tight" and language.graph.state_is_symbol and _work(language) <= _MOST_WORK:
         wanted = replace(choice, mechanism=Exponential.name, balanced=True)
-        if (balanced := Exponential.from_choice(language, wanted)).certified is not None:
+        balanced = Exponential.from_choice(language, wanted)
+        if _is_balanced_quickly(balanced, of_many_lengths) and balanced.certified is not None:
             yield balanced
     if choice.calibration == "tight" and (flat := Optimal.flat(language, choice)) is not None:
         yield flat
+
+
+def _is_balanced_quickly(balanced: Exponential, of_many_lengths: bool) -> bool:
+    """Whether words are few or halves, so that a graceful rate with a balance takes half a minute at most."""
+    weighting = balanced.weighting
+    if weighting is None or weighting.language.has_at_most(MOST_BALANCED_WORDS):
+        return weighting is not None
+    return not of_many_lengths and replace(weighting, adjacency=1).halves_work <= MOST_HALVES_WORK
 
 
 def _others(

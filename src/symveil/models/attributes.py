@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,56 @@ class PublicValues:
         if number is None or self.edges is None or not self.edges[0] <= number < self.edges[-1]:
             return -1
         return bisect_right(self.edges, number) - 1
+
+    @classmethod
+    def read(cls, name: str, text: str, lines: Callable[[str], Iterable[str]]) -> PublicValues:
+        """An attribute as it is typed: edges of bins of a number such as 0,10,100, or a file with a value in each line.
+
+        Parameters
+        ----------
+        name
+            The column.
+        text
+            What was typed.
+        lines
+            The lines of a file.
+        """
+        if "," in text and all(_number(part) is not None for part in text.split(",")):
+            return cls.from_edges(name, text)
+        return cls.from_names(name, [line for line in lines(text) if line])
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> PublicValues:
+        """The attribute in a model or a manifest."""
+        name, edges = str(document["name"]), document.get("edges")
+        own = cls.from_names(name, document["values"]) if edges is None else cls.from_edges(name, ",".join(edges))
+        if list(own.values) != list(document["values"]):
+            raise ValueError("values that do not fit")
+        return own
+
+    def sampled(self, codes: NDArray[np.int64], within: NDArray[np.float64]) -> list[str]:
+        """A text for each code; of bins of a number a number inside, with as many decimals as edges have.
+
+        Parameters
+        ----------
+        codes
+            Of values.
+        within
+            Where inside the bin, from 0 up to 1.
+
+        >>> PublicValues.from_edges("age", "0,18,65").sampled(np.array([1]), np.array([0.5]))
+        ['41']
+        """
+        if self.edges is None:
+            return [self.values[code] for code in codes.tolist()]
+        places = max(max(-int(edge.as_tuple().exponent), 0) for edge in self.edges)
+        unit = Decimal(1).scaleb(-places)
+        texts = []
+        for code, part in zip(codes.tolist(), within.tolist(), strict=True):
+            low, high = self.edges[code], self.edges[code + 1]
+            steps = int((high - low) / unit)
+            texts.append(f"{low + unit * min(int(part * steps), max(steps - 1, 0)):f}")
+        return texts
 
     def document(self) -> dict[str, object]:
         """The JSON form."""

@@ -7,7 +7,7 @@ The Spark engine: the same core, batch by batch, wherever the rows are.
 Spark may run a task again, or a whole plan, at any time. Because a record's bits are derived from
 the release and the record's id, it gets the same words each time: one release, one charge. The plan
 travels to the executors with the release key in it; Spark may keep it in its block store and spill it
-there (`spark.local.dir`): see docs/spark.md.
+there (`spark.local.dir`): see docs/how-to/large-files-and-clusters.md.
 
 How Spark cuts its input into partitions and batches, joins and groups them depends on the sizes of secret words. None
 of that may show: what is written is dealt by ids (`laid_out`), and what is refused is named by ids (`check_frame`).

@@ -266,7 +266,7 @@ class TimedEvents:
         near = min(adjacency, longest)
         own = at_least(self.loss(near))
         if not self.joint:
-            return self._beside_words(document, near, longest)
+            return self._beside_words(document, near)
         # attained by Theorem L1; one symbol without a wait, as in words of one event, loses nothing
         how = "exact" if self.law.symbols > 1 or self.grid.waits is None else "certified"
         curve = LossCurve(adjacency, longest, lambda distance: at_least(self.loss(distance, arbitrarily=True)))
@@ -284,8 +284,8 @@ class TimedEvents:
             "law": [{"lengths": ends, "mechanism": NAME, "reach": near, **self.law_document()}] * bool(longest),
         }
 
-    def _beside_words(self, document: dict[str, Any], near: int, longest: int) -> dict[str, Any]:
-        """The loss of the words and that of the times add up; rows of the law have both."""
+    def _beside_words(self, document: dict[str, Any], near: int) -> dict[str, Any]:
+        """The loss of the words and that of the times add up; rows of the law have both, classes are of the words."""
 
         def added(row: dict[str, Any], events: int, *, arbitrarily: bool = False) -> dict[str, Any]:
             if not isinstance(row["epsilon"], int | float):
@@ -298,10 +298,6 @@ class TimedEvents:
         return {
             **document,
             "guarantee": guarantee,
-            "classes": [
-                {**row, "guarantee": added(row["guarantee"], min(near, row["lengths"][1] or longest))}
-                for row in document["classes"]
-            ],
             "law": [
                 {
                     **row,
@@ -506,6 +502,16 @@ class TimeSettings:
             epsilon=epsilon if symbols is not None else epsilon * self.share_of_times,
             adjacency=adjacency, share=None if symbols is not None else self.share_of_times, law=own,
         )  # fmt: skip
+
+
+def words_alone(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the law of a manifest without what it says of times.
+
+    >>> words_alone({"mechanism": "exponential", "rate": "1", "time_grid": "hour", "step": 2})
+    {'mechanism': 'exponential', 'rate': '1'}
+    """
+    of_times = ("time_grid", "shift", "step", "time_rate") if "time_grid" in row else ()
+    return {key: value for key, value in row.items() if key not in of_times}
 
 
 def read_shift(value: object) -> int | None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from symveil.formats.page import figure, page
+from symveil.reports.page import figure, page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,16 @@ each change. Only what is marked public may enter a link.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from symveil.errors import ParameterError
 from symveil.numbers.rationals import exact
+from symveil.parameters.declaration import File, Flag, OneOf, Parameter
+
+UNSET = "auto"
+"""What a form says where one of several is not chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class Form:
     values: Mapping[str, str]
 
     def field(self, name: str, label: str, control: str, *, hint: str = "", when: str = "", output: str = "") -> str:
-        """A label, a control, a hint, a place for an error; shown only `when` others have values ("a=b|c&d=e")."""
+        """A label, a control, a hint, a place for an error; shown only `when` others have values
+        ("a=b|c&d=e", and after ";" another way)."""
         key = self._key(name)
         shown_when = f' data-when="{html.escape(when, quote=True)}"' if when else ""
         below = f'<p class="hint" id="{key}-hint">{hint}</p>' if hint else ""
@@ -83,6 +88,10 @@ class Form:
         )
         return self.field(name, label, control, hint=hint, output=box)
 
+    def slider_of(self, each: Parameter, scale: Scale) -> str:
+        """The slider of a declared parameter."""
+        return self.slider(each.name, each.label, scale, hint=_in_words(each))
+
     def choice(
         self,
         name: str,
@@ -92,6 +101,7 @@ class Form:
         hint: str = "",
         when: str = "",
         public: bool = True,
+        usual: str | None = None,
     ) -> str:
         """One of several."""
         chosen = self.values[name]
@@ -102,20 +112,71 @@ class Form:
             f"{html.escape(text)}</option>"
             for value, text in options
         )
-        control = f"<select {self._attributes(name, public=public)}>{shown}</select>"
+        control = f"<select {self._attributes(name, public=public, usual=usual)}>{shown}</select>"
         return self.field(name, label, control, hint=hint, when=when)
 
     def text(
-        self, name: str, label: str, *, hint: str = "", when: str = "", secret: bool = False, public: bool = False
+        self,
+        name: str,
+        label: str,
+        *,
+        hint: str = "",
+        when: str = "",
+        secret: bool = False,
+        public: bool = False,
+        usual: str | None = None,
     ) -> str:
         """A line of text. The browser must neither remember it nor send it to a spelling service."""
         value = html.escape(self.values[name], quote=True)
         kind = "secret" if secret else "plain"
         control = (
-            f'<input type="text" class="{kind}" {self._attributes(name, public=public)} value="{value}" '
+            f'<input type="text" class="{kind}" {self._attributes(name, public=public, usual=usual)} value="{value}" '
             'autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck="false">'
         )
         return self.field(name, label, control, hint=hint, when=when)
+
+    def parameter(
+        self,
+        each: Parameter,
+        *,
+        when: str = "",
+        options: Sequence[tuple[str, str]] = (),
+        hint: str | None = None,
+        usual: str | None = None,
+    ) -> str:
+        """The control of a declared parameter: its label, its help and its domain are those of the field.
+
+        Parameters
+        ----------
+        each
+            What the field of a description declares.
+        when
+            As in `field`.
+        options
+            Other choices than those of its domain.
+        hint
+            Another hint than its help.
+        usual
+            The value with which it is left out of links.
+        """
+        text = _in_words(each) if hint is None else hint
+        domain = each.domain
+        if isinstance(domain, File):
+            return self.file(each.name, each.label, hint=f"{text} It stays on this machine.", when=when)
+        chosen = list(options)
+        if not chosen and isinstance(domain, Flag):
+            chosen = [("no", "no"), ("yes", "yes")]
+        elif not chosen and isinstance(domain, OneOf):
+            unset = [(UNSET, "chosen with the mechanism")] if each.default is None and not domain.others else []
+            chosen = [*unset, *domain.labels.items()]
+        if chosen:
+            return self.choice(each.name, each.label, chosen, hint=text, when=when, usual=usual)
+        return self.text(each.name, each.label, hint=text, when=when, public=True, usual=usual)
+
+    def further(self, title: str, fields: Iterable[str], *, shown: bool = False) -> str:
+        """Fields that are seldom needed, below a title that opens them."""
+        opened = " open" if shown else ""
+        return f'<details class="further"{opened}><summary>{title}</summary>{"".join(fields)}</details>'
 
     def file(self, name: str, label: str, *, hint: str = "", when: str = "") -> str:
         """A place to drop a file, or to choose one."""
@@ -127,12 +188,18 @@ class Form:
         )
         return self.field(name, label, control, hint=hint or "It stays on this machine.", when=when)
 
-    def _attributes(self, name: str, *, public: bool) -> str:
+    def _attributes(self, name: str, *, public: bool, usual: str | None = None) -> str:
         key = self._key(name)
         mark = " data-public" if public else ""
+        mark += "" if usual is None else f' data-usual="{html.escape(usual, quote=True)}"'
         return (
             f'id="{key}" name="{name}" data-panel-field="{self.panel}" aria-describedby="{key}-hint {key}-error"{mark}'
         )
 
     def _key(self, name: str) -> str:
         return f"{self.panel}-{name}"
+
+
+def _in_words(each: Parameter) -> str:
+    """The help of a parameter for a page, where parameters have labels and no names."""
+    return html.escape(each.help.replace("`", "").replace("_", " "))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 from symveil.errors import ParameterError
+from symveil.languages.language import Metric
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit, audit_by_chain
+from symveil.numbers.rationals import shown_at_least
+from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.verification.audit import MOST_WORDS, AuditVerdict, LossAtDistance, audit, audit_by_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +71,46 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.tells_nothing, tuple(law.notes))
+    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes))
+
+
+def audit_report(result: AuditReport, metric: Metric) -> Report:
+    """The worst case beside what was promised, who attains it, and the loss at every distance.
+
+    Parameters
+    ----------
+    result
+        Of an audit.
+    metric
+        What distances count.
+    """
+    verdict = result.verdict
+    facts = [
+        ("mechanism", verdict.mechanism),
+        ("promised", f"epsilon = {shown_at_least(verdict.nominal_epsilon)}"),
+        ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
+        ("private", "yes" if verdict.private else "NO"),
+    ]
+    if result.tells_nothing:
+        facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
+    if verdict.longer_outputs_epsilon is not None:
+        proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
+        facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
+    if verdict.witness:
+        facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
+    further = []
+    if verdict.by_distance:
+        unit = "edits apart, up to" if metric == "levenshtein" else "symbols apart, up to"
+        columns = (unit, "largest loss, enumerated", "proved bound")
+        table = Table.from_rows(columns, [_row(row) for row in verdict.by_distance])
+        further.append(Section("Loss by distance", (table,)))
+    return replace(facts_report("Audit", facts, *further), notes=result.notes)
+
+
+def _row(row: LossAtDistance) -> tuple[str, str, str]:
+    """Both numbers as they are rounded against the claim; what is broken is marked."""
+
+    def shown(loss: float | None) -> str:
+        return "—" if loss is None else "not bounded" if loss == math.inf else shown_at_least(loss, 9)
+
+    return str(row.distance), shown(row.enumerated) + ("" if row.kept else " EXCEEDS THE BOUND"), shown(row.proved)

@@ -32,10 +32,9 @@ from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import MOST_TIMES, path_of, read_text
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
-from symveil.formats.sequences.records import LONGEST
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
@@ -54,10 +53,11 @@ from symveil.release.central_job import (
     ObservedSymbols,
     PublicOrObserved,
 )
-from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
-from symveil.tasks.parameters import Engine, check_again, check_ledger_apart, no_pyspark, read_engine
+from symveil.tasks.budgets import check_ledger_apart
+from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
@@ -96,7 +96,7 @@ def zones_digest(names: Sequence[str], zone: Indices) -> str:
 
 
 def release_centrally(
-    release: CentralRelease,
+    release: CentralSpec,
     source: Any,
     target: Path,
     answer: Answer,

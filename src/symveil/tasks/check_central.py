@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from symveil.central.attribute_law import attribute_queries
 from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bound
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
@@ -41,18 +42,19 @@ from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of
 from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
+from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_promise import CentralRelease, queries_of
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
 from symveil.tasks.check_times import is_of_times, question_of, time_table_fault
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
-from symveil.tasks.released_file import beside, model_path, open_released
+from symveil.tasks.private_file import PrivateFile, beside, model_path
 from symveil.tasks.synthesize import synthetic_columns
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -183,7 +185,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
     if (language is None) != (delta > 0):
         return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
-    release = CentralRelease(
+    release = CentralSpec(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
@@ -244,14 +246,14 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         )  # fmt: skip
     else:
         counted = {"count"} if document["release"] == "synthesize" else set()
-        of_words, of_times = _split(document, epsilon, neighbours)
+        of_words, others = _split(document, epsilon, neighbours)
         if set(parameters) != _LAW_PARAMETERS | counted or parameters["law"] not in ("trips", "log"):
             yield "others than those of a law"
         usual, build = (SHARES, law_queries) if parameters["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
         shares = {name: exact(share, name="shares") for name, share in parameters["shares"].items()}
         if set(shares) != set(usual) or sum(shares.values()) != 1:
             yield "shares that are no shares of epsilon"
-        expected = build(of_words, neighbours, shares=shares) + of_times
+        expected = build(of_words, neighbours, shares=shares) + others
         if parameters["law"] == "log" and parameters["places"]:
             yield "places, which the law of a log does not use"
         if not all(isinstance(parameters[name], bool) for name in ("places", "no_repeats")):
@@ -261,13 +263,25 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _split(document: dict[str, Any], epsilon: Fraction, neighbours: Any) -> tuple[Fraction, tuple[Query, ...]]:
-    """What of ε is for words, and the queries of times, where the law has some."""
+    """What of ε is for words, and the queries of times and attributes, where the law has some."""
     if "times" not in document:
+        if "attributes" in document:
+            raise ValueError("attributes without times")
         return epsilon, ()
     settings = TimeSettings.from_document(document["times"])
     if settings.document() != document["times"]:
         raise ValueError("settings of times that a law does not have")
-    return epsilon * (1 - settings.share), time_queries(epsilon * settings.share, neighbours)
+    listed = document.get("attributes", [])
+    values = [PublicValues.from_document(each) for each in listed]
+    shares = {exact(each["share"], name="share") for each in listed}
+    share = shares.pop() if listed else Fraction(0)
+    own = [{**each.document(), "share": spelled(share)} for each in values]
+    if shares or own != listed:
+        raise ValueError("attributes that a law does not have")
+    rest = epsilon * (1 - share * len(listed))
+    of_times = time_queries(rest * settings.share, neighbours)
+    named = [each.name for each in values]
+    return rest * (1 - settings.share), (*of_times, *attribute_queries(named, epsilon * share, neighbours))
 
 
 def _log_queries_of(queries: tuple[Query, ...]) -> Any:
@@ -464,7 +478,7 @@ def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Che
     shortest, longest = document["parameters"]["lengths"]
     words = outside = backwards = 0
     times = "times" in document
-    for file in open_released(path, document, time=PROCESS_MINING["order"] if times else None):
+    for file in PrivateFile(path, document).files(time=PROCESS_MINING["order"] if times else None):
         for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
@@ -536,12 +550,20 @@ def _law_faults(law: LearnedLaw, path: Path, document: dict[str, Any], language:
         yield "another rule on repeated symbols than the manifest says"
     if law.quality is not None and not _same_noise(law, law.quality, document):
         yield "another noise of its tables than the queries have"
-    own = None if law.times is None else law.times.settings.document()
-    if own != document.get("times"):
-        yield "other settings of times than the manifest says"
+    if (fault := _beside_fault(law, document)) is not None:
+        yield fault
     written = load_word_model(path)
     if not isinstance(written, MarkovChain) or not _same_chain(written, law.chain()):
         yield "another chain than that of its law"
+
+
+def _beside_fault(law: LearnedLaw, document: dict[str, Any]) -> str | None:
+    """In what the times and attributes of a law are others than the manifest says; None: in nothing."""
+    listed = [{name: each[name] for name in each if name != "share"} for each in document.get("attributes", [])]
+    if [each.values.document() for each in law.attributes] != listed:
+        return "other attributes than the manifest says"
+    own = None if law.times is None else law.times.settings.document()
+    return None if own == document.get("times") else "other settings of times than the manifest says"
 
 
 def _same_noise(law: LearnedLaw, quality: Quality, document: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.reading import read_text
 from symveil.languages.any_length import AnyLength
 from symveil.laws.parameters import read_epsilon
-from symveil.release.central_promise import queries_of
+from symveil.release.spec import queries_of
 from symveil.tasks.central_files import zones_digest
 
 _LARGEST = 1 << 30

@@ -32,7 +32,6 @@ from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
-from symveil.formats.page import table
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
@@ -41,10 +40,13 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
+from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
+from symveil.reports.page import table
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.parameters import FileReading, check_names, shows_fields
+from symveil.tasks.parameters import FileReading
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]
@@ -140,14 +142,17 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
 
 
 def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    document = _from_manifest(path, columns.time) if may_differ else None
+    private = _described(path) if may_differ else None
+    if private is not None:
+        # only times that were learned say anything; those of events in other private files are artificial
+        learned = columns.time is not None and private.document.get("times", {}).get("learned")
+        yield from private.files(time=PROCESS_MINING["order"] if learned else None)
+        return
     inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
     if not inside:
         raise FileError(str(path), expected="files of sequences in the folder", found="none")
     for file in inside:
-        if document is not None:
-            yield open_sequences(file, document[0], apostrophes="read" if document[1] else "none")
-        elif may_differ:
+        if may_differ:
             yield _opened_as_it_may_be(file, columns)
         else:
             yield open_sequences(file, columns)
@@ -174,23 +179,20 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _from_manifest(path: Path, time: str | None) -> tuple[ColumnOptions, bool] | None:
-    """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
+def _described(path: Path) -> PrivateFile | None:
+    """The private file with the manifest beside it; None where there is none."""
     manifest = manifest_path(path)
     if not manifest.is_file():
         return None
     document = read_any_manifest(manifest).document
-    output = document["output"]
     if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
         actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
         raise FileError(str(path), expected="a file of sequences", found=actual)
     try:
-        named = ColumnOptions.from_names(output["columns"])
-        # only times that were learned say anything; those of events in other private files are artificial
-        own = PROCESS_MINING["order"] if time is not None and document.get("times", {}).get("learned") else None
-        return replace(named, time=own), output.get("spreadsheet_safe") is True
+        ColumnOptions.from_names(document["output"]["columns"])
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
+    return PrivateFile(path, document)
 
 
 def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:

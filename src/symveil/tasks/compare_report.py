@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from symveil.comparison.distributions import CodedWords, Integers
-from symveil.formats.page import figure, page, table
 from symveil.pictures.charts import Curve, Style, curves_svg, paired_bars_svg
 from symveil.pictures.road_map import road_weights_svg
+from symveil.reports.page import figure, page, table
 from symveil.tasks.compare import HOLDER_ONLY, Comparison
 
 _SHOWN = 20

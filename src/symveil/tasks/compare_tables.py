@@ -17,12 +17,12 @@ from symveil.comparison.distributions import CodedWords, jensen_shannon
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.statistics import Batch, Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates, zones_of
-from symveil.formats.page import page
-from symveil.formats.page import table as html_table
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
+from symveil.reports.page import page
+from symveil.reports.page import table as html_table
 from symveil.tasks.central_files import central_manifest, read_counts
 from symveil.tasks.compare import HOLDER_ONLY, read_words
 

@@ -43,10 +43,11 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import Beside, FileWords, ObservedSymbols
-from symveil.release.central_promise import CentralRelease
 from symveil.release.protocol import new_release_id
+from symveil.release.spec import CentralSpec
 from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import (
     public_language,
@@ -56,7 +57,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.parameters import ColumnParameters, Engine
 
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -418,7 +419,7 @@ def count_file(
 class _Counting:
     """A count as it was asked for: read and refused once, before any data is read."""
 
-    release: CentralRelease
+    release: CentralSpec
     columns: ColumnOptions
     options: CountOptions
     cells: Cells | TimeCells | Statistic
@@ -468,7 +469,7 @@ class _Counting:
             graph=language.graph,
             zones=zone_of,
         )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=budget,
             neighbours=options.neighbours,
@@ -525,7 +526,7 @@ class _Counting:
             zone_of, names = symbol_zones(symbols, options.zones, roads)
         longest = options.max_length or ANY_LENGTH
         cells = time_cells(question, symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of)
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=epsilon,
             neighbours=options.neighbours,
@@ -562,7 +563,7 @@ class _Counting:
                     expected=f"no {name} with it: what is public needs no delta",
                     found=f"both a {name} and it",
                 )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=epsilon,
             delta=read_delta(options.delta),

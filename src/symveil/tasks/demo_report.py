@@ -14,7 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, Trip, millford, town_plan
-from symveil.formats.page import figure, page, table
 from symveil.languages.runs import runs
 from symveil.laws.protection import protection
 from symveil.mechanisms.attacker import AttackerView, percent
@@ -22,6 +21,7 @@ from symveil.numbers.rationals import shown_at_least, spelled
 from symveil.pictures.charts import Curve, Whisker, curves_svg, whiskers_svg
 from symveil.pictures.road_map import road_weights_svg
 from symveil.pictures.town_map import town_svg
+from symveil.reports.page import figure, page, table
 from symveil.tasks.privatize_file import FileRelease
 
 EPSILONS = (4, 6, 10)

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from flint import fmpz
 
-from symveil.enforcement.enforce import Enforcement, Sensitive
-from symveil.enforcement.synthesize import Synthesis
-from symveil.errors import ParameterError, TooLargeError
+from symveil.enforcement.enforce import Enforcement, Sensitive, enforce_opacity
+from symveil.enforcement.synthesize import Synthesis, synthesize_opacity
+from symveil.errors import TooLargeError
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.mechanisms.averages import mean_error
+from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
-from symveil.numbers.rationals import exact
+from symveil.numbers.progress import Progress
 from symveil.storage.atomic import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_log import enforced_log, release_log
-from symveil.tasks.explain import bound_document, least_possible_on, mean_error
+from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions
+from symveil.tasks.explain import bound_document, least_possible_on
 from symveil.tasks.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
@@ -246,18 +249,93 @@ def report_synthesis(
     return SynthesisReport(synthesis=synthesis, notes=tuple(notes))
 
 
-def read_event_costs(texts: Sequence[str], *, name: str) -> dict[str, Fraction] | None:
-    """Costs as they are typed, `event=cost` each; None where there is none.
+def enforce_by_policy(
+    model: Path, k: str, policy: PolicyOptions, files: LogFiles, system: PartiallyObserved, progress: Progress
+) -> EnforcementReport:
+    """Put a system under a policy, and a log through it.
 
-    >>> read_event_costs(["main st=2", "a=b=1/2"], name="insert-cost")
-    {'main st': Fraction(2, 1), 'a=b': Fraction(1, 2)}
+    Parameters
+    ----------
+    model, system
+        The file of the system, which a manifest names, and what was read from it.
+    k
+        How many observations back.
+    policy, files
+        What is done, and to which log.
+    progress
+        Called while the policy is computed.
     """
-    costs: dict[str, Fraction] = {}
-    for text in texts:
-        event, between, cost = text.rpartition("=")
-        if not between:
-            raise ParameterError(name, expected="EVENT=COST", found=repr(text))
-        if event in costs:
-            raise ParameterError(name, expected="each event once", found=repr(event))
-        costs[event] = exact(cost, name=name, expected="EVENT=COST with a number, 0 or more")
-    return costs or None
+    enforced = enforce_opacity(
+        system,
+        k,
+        policy=policy.policy,
+        epsilon=policy.epsilon,
+        omega=policy.omega,
+        length=policy.length,
+        adjacency=policy.adjacency,
+        progress=progress,
+    )
+    return report_enforcement(
+        enforced,
+        log=files.log,
+        out=files.out,
+        columns=files.columns,
+        run=files.run if files.is_release else None,
+        form=files.run,
+        system_file=model,
+        draw=files.draw,
+    )
+
+
+def enforce_by_function(
+    k: str,
+    policy: str,
+    notion: str,
+    function: FunctionOptions,
+    files: LogFiles,
+    system: PartiallyObserved,
+    progress: Progress,
+) -> SynthesisReport:
+    """Find a function or a supervisor that hides the secrets of a system, and put a log through it.
+
+    Parameters
+    ----------
+    k, notion
+        What must stay hidden.
+    policy, function, files
+        What is done, how, and to which log.
+    system
+        The system.
+    progress
+        Called while estimates are explored.
+    """
+    notes: list[str] = []
+    if policy == "supervisor" and not function.controllable and system.controllable:
+        unseen = len(set(system.controllable) - set(system.observable))
+        if unseen:
+            many = "event of the file is" if unseen == 1 else "events of the file are"
+            notes.append(f"{unseen} controllable {many} never disabled, because the observer does not see them")
+    insert_cost, erase_cost = function.costs
+    synthesis = synthesize_opacity(
+        system,
+        k,
+        policy=policy,
+        notion=notion,
+        against=function.against,
+        insertable=function.insertable or None,
+        erasable=function.erasable or None,
+        controllable=function.controllable or None,
+        insert_cost=insert_cost,
+        erase_cost=erase_cost,
+        progress=progress,
+    )
+    report = report_synthesis(
+        synthesis,
+        log=files.log,
+        out=files.out,
+        columns=files.columns,
+        form=files.run,
+        function=function.function,
+        draw=files.draw,
+    )
+    return replace(report, notes=(*notes, *report.notes))

@@ -13,7 +13,7 @@ from symveil.estimation.statistics import Statistic
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.mechanisms.timed_events import choose_event_law
 from symveil.release.timed import TimedEvents
-from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.private_file import PrivateFile
 
 DURATIONS = "durations"
 TIMED = "times"
@@ -23,7 +23,7 @@ _MORE = (Fraction(5, 4), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(4), 
 
 
 def estimate_times(
-    released: ReleasedWords, wanted: Statistic, by: str | None, *, target: str, assume: str | None, confidence: float
+    released: PrivateFile, wanted: Statistic, by: str | None, *, target: str, assume: str | None, confidence: float
 ) -> Estimate:
     """The hours of symbols, or waits, with intervals.
 
@@ -74,7 +74,7 @@ def estimate_times(
     )
 
 
-def _times_for(released: ReleasedWords, wanted: Statistic, by: str | None) -> TimedEvents:
+def _times_for(released: PrivateFile, wanted: Statistic, by: str | None) -> TimedEvents:
     """How the release has its times; refused where it has no such times."""
     times, waits = released.release.times, wanted.name.startswith(DURATIONS)
     if times is not None and waits == (times.grid.waits is not None) and (waits or times.grid.name == by):
@@ -84,7 +84,7 @@ def _times_for(released: ReleasedWords, wanted: Statistic, by: str | None) -> Ti
     raise InputError(f"estimate: expected a release with private {need} for {wanted.name}, found {has}")
 
 
-def _advice(released: ReleasedWords, times: TimedEvents, events: int, by_symbol: bool) -> str:
+def _advice(released: PrivateFile, times: TimedEvents, events: int, by_symbol: bool) -> str:
     """Which epsilon would have been enough with everything else as it is."""
     law, own = times.law, released.release.choice.epsilon
     b = released.release.choice.adjacency

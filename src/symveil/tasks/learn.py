@@ -16,16 +16,16 @@ from typing import Any, Unpack
 
 from symveil.errors import FileError, InputError, ParameterError, TooLargeError, WordError
 from symveil.formats.models.model_files import load_word_model, save_model
-from symveil.formats.reading import MOST_TIMES, path_of
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame
-from symveil.formats.sequences.records import LONGEST
 from symveil.formats.sequences.sequence_files import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.tasks.parameters import FileReading, check_names, shows_fields
+from symveil.parameters.signature import check_names, shows_fields
+from symveil.tasks.parameters import FileReading
 
 _MOST_TRANSITIONS = 10_000_000
 

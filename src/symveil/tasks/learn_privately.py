@@ -5,8 +5,8 @@ Rules for words as a user declares them: no symbol twice, or a model that every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
+from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, require_small
 from symveil.central.cells import Read
 from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, learn_law, learn_log
@@ -28,21 +29,22 @@ from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import law_text, read_law
-from symveil.formats.reading import MOST_TIMES, path_of
+from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
-from symveil.formats.sequences.records import LONGEST
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model, require_words
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside
-from symveil.release.central_promise import CentralRelease
+from symveil.release.spec import CentralSpec
 from symveil.tasks.central_files import (
     public_language,
     reading_of_times,
@@ -51,7 +53,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine, check_names, described, shows_fields
+from symveil.tasks.parameters import ColumnParameters, Engine
 
 
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
@@ -149,6 +151,8 @@ class LearnParameters(ColumnParameters, total=False):
     time: str | None
 
 
+_LARGEST_LIST = 1 << 24
+"""Bytes of a file of public values."""
 ENOUGH_FOR_TIMES = 400
 """Persons, times the ε of times: with fewer, times are mostly noise."""
 
@@ -198,6 +202,8 @@ def learn(
     durations: str | None = None,
     timezone: str | None = None,
     time_share: Number | None = None,
+    attributes: Mapping[str, str | Path | Sequence[str]] | None = None,
+    attribute_share: Number | None = None,
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
     engine: Engine = "local",
@@ -242,6 +248,11 @@ def learn(
         With `time`: the zone whose clock decides hours and dates; UTC by default.
     time_share
         With `time`: what times get of ε; 0.4 by default.
+    attributes
+        With `time`: columns of other attributes of events, each with its public values: a list, a file with one in each
+        line, or edges of bins of a number such as "0,10,100". The values of a case have a name that begins with case:.
+    attribute_share
+        What each attribute gets of ε; 0.1 by default. Words and times share the rest.
     ledger, release_id, again
         As in `count_file`.
     longest, gzip_ratio
@@ -260,12 +271,13 @@ def learn(
     loose: dict[str, Any] = dict(named)
     check_names("learn", LearnParameters, loose)
     target, reading = path_of(out, name="out"), described(ColumnOptions, columns, loose, name="columns")
-    if target.suffix.lower() != ".json":
-        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
+    _require_json(target)
     budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
     language, graph_file = public_language(alphabet, model, what="learn")
     settings = _time_settings(reading, period=period, durations=durations, timezone=timezone, share=time_share)
     symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+    listed, own_share = _public_attributes(attributes, attribute_share, settings, len(symbols))
+    reading = replace(reading, attributes=tuple(each.name for each in listed))
     roads = {} if places is None else read_coordinates(places)
     own_kind = _law_kind(kind, language, mapped=zones is not None or places is not None)
     zone, names = np.arange(len(symbols)), symbols
@@ -286,7 +298,7 @@ def learn(
     if language.model is not None and needs_model_as_rule(language):
         rules = rules.and_those(Rules(constraints=(language.model,)))
     require_legal_words(support, rules, symbols)  # before anybody is charged
-    release = CentralRelease(
+    release = CentralSpec(
         kind="learn",
         epsilon=budget,
         neighbours=read_neighbours(neighbours),
@@ -302,9 +314,11 @@ def learn(
         },
         model_file=graph_file,
         times=None if settings is None else settings.document(),
+        attributes=tuple({**each.document(), "share": spelled(own_share)} for each in listed),
     )
     requested: list[Query] = []
-    of_words = budget if settings is None else budget * (1 - settings.share)
+    rest = budget * (1 - own_share * len(listed))
+    of_words = rest if settings is None else rest * (1 - settings.share)
     steps = Steps.of(support, link_lengths(roads, symbols) if roads and own_kind == "trips" else None)
 
     def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
@@ -321,7 +335,13 @@ def learn(
         )
         if settings is not None:
             learned, more = learned.with_times(
-                settings, steps, legal, cut=own_kind == "log", epsilon=budget * settings.share,
+                settings, steps, legal, cut=own_kind == "log", epsilon=rest * settings.share,
+                neighbours=release.neighbours, keys=keys,
+            )  # fmt: skip
+            queries = (*queries, *more)
+        if listed:
+            learned, more = learned.with_attributes(
+                listed, legal, cut=own_kind == "log", epsilon=budget * own_share,
                 neighbours=release.neighbours, keys=keys,
             )  # fmt: skip
             queries = (*queries, *more)
@@ -331,7 +351,7 @@ def learn(
     finished = release_centrally(
         release, path, target, answer, lambda: requested, columns=reading, form="model", ledger=ledger,
         release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
-        beside=Beside(times=settings is not None),
+        beside=Beside(times=settings is not None, attributes=listed),
         read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule()},
     )  # fmt: skip
     warn(large_loss(budget))
@@ -341,6 +361,11 @@ def learn(
         manifest=finished.manifest,
         already_done=finished.already_done,
     )
+
+
+def _require_json(target: Path) -> None:
+    if target.suffix.lower() != ".json":
+        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
 
 
 def _time_settings(
@@ -372,6 +397,39 @@ def _time_settings(
         clock=WallClock.read(timezone),
         share=require_spellable(part, "time_share"),
     )
+
+
+def _public_attributes(
+    attributes: Mapping[str, str | Path | Sequence[str]] | None,
+    share: Number | None,
+    settings: TimeSettings | None,
+    symbols: int,
+) -> tuple[tuple[PublicValues, ...], Fraction]:
+    """The public values of attributes, and the share of ε of each."""
+    if not attributes:
+        if share is not None:
+            raise ParameterError("attribute_share", expected="attributes with it", found="none")
+        return (), Fraction(0)
+    if settings is None:
+        raise ParameterError("attributes", expected="the column of times (`time`) with them", found="none")
+
+    def lines(text: str) -> list[str]:
+        return read_text(
+            path_of(text, name="attributes"), what="file of public values", at_most=_LARGEST_LIST
+        ).splitlines()
+
+    listed = tuple(
+        PublicValues.read(name, str(values), lines)
+        if isinstance(values, str | Path)
+        else PublicValues.from_names(name, values)
+        for name, values in attributes.items()
+    )
+    require_small(listed, symbols)
+    wanted = f"a number above 0 such as 0.1, so that {len(listed)} of them leave something for words"
+    own = USUAL_ATTRIBUTE_SHARE if share is None else exact(share, name="attribute_share", expected=wanted)
+    if not 0 < own * len(listed) < 1:
+        raise ParameterError("attribute_share", expected=wanted, found=spelled(own))
+    return listed, require_spellable(own, "attribute_share")
 
 
 def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:

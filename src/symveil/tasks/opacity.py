@@ -20,7 +20,8 @@ from symveil.models.stochastic_system import (
     starting_in,
 )
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import Number, at_least
+from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
+from symveil.reports.report import Report, facts_report
 from symveil.storage.atomic import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.verification.opacity.notions import read_question, read_threshold
@@ -28,6 +29,8 @@ from symveil.verification.opacity.observation import Observed, observer
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for, verify_opacity
 from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
+
+_LONGEST_FRACTION = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,3 +268,32 @@ def judge_opacity(
         # what happens later is not asked for; another violation may fit, and the probability says so
         verdict = replace(verdict, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
+
+
+def opacity_report(judged: OpacityReport) -> Report:
+    """The verdict, its witness, and how probable a violation is."""
+    verdict, violation = judged.verdict, judged.violation
+    answer = {True: "holds", False: "does not hold", None: "undecided"}[judged.holds]
+    facts = [(verdict.property_name, answer)]
+    if judged.theta is not None:
+        facts.append(("threshold", f"theta = {judged.theta}"))
+    if verdict.witness is not None:
+        witness = " ".join(verdict.witness) or "before anything is observed"
+        facts += [("a shortest violation", witness), ("why", verdict.reason)]
+    if violation is not None:
+        facts.append(("probability of a violation", _probability(violation)))
+    facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
+    return facts_report("Opacity", facts)
+
+
+def _probability(violation: ViolationProbability) -> str:
+    horizon = "" if violation.within is None else f" within {violation.within} events"
+    if not violation.is_exact:
+        lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)
+        return f"{lower} to {upper}, proved{horizon}"
+    text = str(violation.upper)
+    if len(text) > _LONGEST_FRACTION:
+        text = f"{float(violation):.15g}"
+    elif violation.upper.denominator > 1:
+        text = f"{text} = {float(violation):.6g}"
+    return f"{text}, exact{horizon}"

@@ -6,90 +6,184 @@ objects, or the names of their fields: `privatize_file(path, out, epsilon=2, led
 
 from __future__ import annotations
 
-import inspect
-import os
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, fields
-from fractions import Fraction
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from symveil.errors import ParameterError
-from symveil.formats.manifest import manifest_path
-from symveil.formats.reading import MOST_TIMES
-from symveil.formats.sequences.artificial_times import ArtificialTimes
-from symveil.formats.sequences.records import LONGEST, check_sizes
-from symveil.languages.cost_table import CostTable
-from symveil.laws.parameters import Adjacency
-from symveil.ledger.charging import OverBudget
-from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.cost_choice import Cap
-from symveil.numbers.rationals import Number
-from symveil.release.batch import OnUnknown
-from symveil.release.timed import ANY, TimeSettings
+from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes
+from symveil.parameters.declaration import Domain, Flag, OneOf, Whole, declared, listing_fields
+
+if TYPE_CHECKING:  # options of commands are made from these fields: what they are made of must load at once
+    from symveil.formats.sequences.artificial_times import ArtificialTimes
+    from symveil.languages.cost_table import CostTable
+    from symveil.laws.parameters import Adjacency
+    from symveil.ledger.charging import OverBudget
+    from symveil.mechanisms.cost_choice import Cap
+    from symveil.numbers.rationals import Number
+    from symveil.release.batch import OnUnknown
+    from symveil.release.timed import TimeSettings
 
 Engine = Literal["local", "spark"]
-Described = TypeVar("Described")
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LONGEST_ID = 100
 
 
+@listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
     """How a file is released, apart from what is released by what.
 
-    Parameters
-    ----------
-    on_unknown
-        What happens to sequences that the alphabet or model does not have: "error", or "drop-sequence".
-    ledger
-        Where budgets are kept: a file, or postgresql://…; None: no person is charged.
-    over_budget
-        What happens to persons with too little budget: "error", or "drop".
-    release_id
-        The name of the release; the same name is never charged twice.
-    again
-        Without a release id: make a release once more whose output stands, and charge everybody a second time.
-    engine, master
-        "local", or "spark" with the address of the cluster.
-    unsafe_report_true_error
-        Also report how many symbols were changed, which depends on the secret words.
-    longest
-        Refuse longer sequences.
-    gzip_ratio
-        Refuse gzip files that unpack to more times their size.
-    spreadsheet_safe
-        Put an apostrophe before cells of a CSV file that a spreadsheet would take for formulas.
-    thin
-        Release although more than half of the positions of a typical word of the model have no alternative within b.
-    start, time_step
-        Artificial times of events, in the place of true ones: that of each first event, and from each to the next (such
-        as "1h"). An XES log has some also where neither is given; a table with an event in each row has its order
-        column rewritten to 1, 2, 3 … then.
+    >>> RunOptions(release_id="r1", ledger="budgets.db").over_budget
+    'error'
     """
 
-    on_unknown: OnUnknown = "error"
-    ledger: str | Path | None = None
-    over_budget: OverBudget = "error"
-    release_id: str | None = None
-    again: bool = False
-    engine: Engine = "local"
-    master: str | None = None
-    unsafe_report_true_error: bool = False
-    longest: int = LONGEST
-    gzip_ratio: int = MOST_TIMES
-    spreadsheet_safe: bool = False
-    thin: bool = False
-    start: str | None = None
-    time_step: str | None = None
-    time_grid: str | None = None
-    time_shift: str | int | None = None
-    timezone: str | None = None
-    time_share: Number | None = None
+    on_unknown: OnUnknown = field(
+        default="error",
+        metadata=declared(
+            "What happens to sequences that the alphabet or model does not have.",
+            label="Unknown sequences",
+            domain=OneOf(labels={"error": "are an error", "drop-sequence": "are left out"}),
+        ),
+    )
+    ledger: str | Path | None = field(
+        default=None,
+        metadata=declared(
+            "The ledger: a file, or postgresql://user@host/database.",
+            label="Ledger",
+            domain=Domain(placeholder="URL"),
+            more="None: no person is charged.",
+        ),
+    )
+    over_budget: OverBudget = field(
+        default="error",
+        metadata=declared(
+            "What happens to persons with too little budget.",
+            label="Persons over budget",
+            domain=OneOf(labels={"error": "are an error", "drop": "are left out"}),
+        ),
+    )
+    release_id: str | None = field(
+        default=None,
+        metadata=declared(
+            "The release's name; the same name is never charged twice.",
+            label="Name of the release",
+            domain=Domain(placeholder="ID"),
+        ),
+    )
+    again: bool = field(
+        default=False,
+        metadata=declared(
+            "Repeat a finished release; with `ledger` everybody is charged a second time.",
+            label="Repeat",
+            domain=Flag(),
+            more="Not with a release id.",
+        ),
+    )
+    engine: Engine = field(
+        default="local",
+        metadata=declared(
+            "This machine, or a cluster.",
+            label="Engine",
+            domain=OneOf(labels={"local": "this machine", "spark": "a Spark cluster"}),
+        ),
+    )
+    master: str | None = field(
+        default=None,
+        metadata=declared(
+            "With `engine` spark: the cluster, such as local[2] or spark://host:7077.",
+            label="Cluster",
+            domain=Domain(placeholder="URL"),
+        ),
+    )
+    unsafe_report_true_error: bool = field(
+        default=False,
+        metadata=declared(
+            "Also report how many symbols were changed: not private, since it depends on the secret words.",
+            label="True error",
+            domain=Flag(),
+        ),
+    )
+    longest: int = field(
+        default=LONGEST,
+        metadata=declared("Refuse longer sequences.", label="Longest sequence", domain=Whole(least=1)),
+    )
+    gzip_ratio: int = field(
+        default=MOST_TIMES,
+        metadata=declared(
+            "Refuse gzip files that unpack to more times their size.", label="Gzip ratio", domain=Whole(least=1)
+        ),
+    )
+    spreadsheet_safe: bool = field(
+        default=False,
+        metadata=declared(
+            "CSV: an apostrophe before cells that a spreadsheet takes for formulas, such as =1+1. It changes values.",
+            label="Safe for spreadsheets",
+            domain=Flag(),
+        ),
+    )
+    thin: bool = field(
+        default=False,
+        metadata=declared(
+            "Release although more than half of the positions of a typical word of the model have no alternative.",
+            label="Thin protection",
+            domain=Flag(),
+        ),
+    )
+    start: str | None = field(
+        default=None,
+        metadata=declared(
+            "Artificial times of events, in order: the first one. XES logs always have some.",
+            label="First artificial time",
+            domain=Domain(placeholder="DATE"),
+            more="A table with an event in each row has its order column rewritten to 1, 2, 3 … where there is none.",
+        ),
+    )
+    time_step: str | None = field(
+        default=None,
+        metadata=declared(
+            "From an artificial time to the next, such as 1h.",
+            label="Artificial time step",
+            domain=Domain(placeholder="T"),
+        ),
+    )
+    time_grid: str | None = field(
+        default=None,
+        metadata=declared(
+            "With `time`: release times too, on a public grid: hour, hour-of-week, or waits such as wait:1s..365d.",
+            label="Grid of private times",
+            domain=Domain(placeholder="G"),
+            more="Over an alphabet one epsilon covers symbol and time.",
+        ),
+    )
+    time_shift: str | int | None = field(
+        default=None,
+        metadata=declared(
+            "With `time_grid`: by how many bins a time may differ that is to be hard to distinguish; any by default.",
+            label="Shift of private times",
+            domain=Domain(placeholder="N|any"),
+        ),
+    )
+    timezone: str | None = field(
+        default=None,
+        metadata=declared(
+            "Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default.",
+            label="Time zone",
+            domain=Domain(placeholder="Z"),
+        ),
+    )
+    time_share: Number | None = field(
+        default=None,
+        metadata=declared(
+            "With `time_grid` and a model: what times get of epsilon; 0.4 by default.",
+            label="Share of private times",
+            domain=Domain(placeholder="S"),
+        ),
+    )
 
     def __post_init__(self) -> None:
-        if self.over_budget not in get_args(OverBudget):
+        if self.over_budget not in ("error", "drop"):
             raise ParameterError("over_budget", expected="error or drop", found=self.over_budget)
         read_engine(self.engine, self.master)
         check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
@@ -117,6 +211,9 @@ class RunOptions:
             return None
         if self.engine == "spark":
             raise ParameterError("time_grid", expected="the local engine", found="spark")
+        # imported where it is needed: it stands on Arrow, and these fields make options
+        from symveil.release.timed import ANY, TimeSettings  # noqa: PLC0415
+
         settings = TimeSettings(
             grid=self.time_grid,
             shift=ANY if self.time_shift is None else self.time_shift,
@@ -134,7 +231,12 @@ class RunOptions:
 
     def times(self) -> ArtificialTimes | None:
         """The artificial times that were asked for."""
-        return ArtificialTimes.read(self.start, self.time_step, longest=self.longest) if self.has_times else None
+        if not self.has_times:
+            return None
+        # imported where it is needed: it stands on Arrow, and these fields make options
+        from symveil.formats.sequences.artificial_times import ArtificialTimes  # noqa: PLC0415
+
+        return ArtificialTimes.read(self.start, self.time_step, longest=self.longest)
 
     def _check_release_id(self) -> None:
         """A release id becomes part of a file's name."""
@@ -155,7 +257,7 @@ class ChoiceParameters(TypedDict, total=False):
 
     epsilon: Number
     mechanism: str
-    adjacency: Adjacency
+    adjacency: Adjacency | None
     calibration: str
     prior: str
     utility: str
@@ -249,89 +351,3 @@ def check_again(again: bool, release_id: str | None) -> None:
     """Refuse to make a release once more that has a name."""
     if again and release_id is not None:
         raise ParameterError("again", expected="no release id with it, whose release is never made twice", found="both")
-
-
-def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        # real paths, and not `resolve`: links that lead in a circle are refused where they are opened
-        if os.path.realpath(ledger) == os.path.realpath(other):
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
-
-
-def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:
-    """The object that was given as the parameter `name`, or the one that the named fields make.
-
-    `named` has parameters of this description and of others; those of this one are taken out of it.
-
-    >>> described(RunOptions, None, {"release_id": "r1"}, name="run").release_id
-    'r1'
-    """
-    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # a dataclass
-    own = {key: named.pop(key) for key in list(named) if key in known}
-    if given is None:
-        return kind(**own)
-    if not isinstance(given, kind):
-        raise ParameterError(name, expected=f"a {kind.__name__}", found=f"a {type(given).__name__}")
-    if own:
-        raise ParameterError(next(iter(own)), expected=f"it inside {name}, which was given", found="both")
-    return given
-
-
-def described_choice(given: MechanismChoice | None, named: dict[str, Any]) -> MechanismChoice:
-    """The choice that was given or named; one that is not private is refused by `Release.of`, in words for files."""
-    if given is None:
-        named["not_private"] = True
-    return described(MechanismChoice, given, named, name="choice")
-
-
-def check_choice_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
-    """Refuse names that a function does not take, and a missing ε, as Python does."""
-    check_names(function, types, named)
-    if choice is None and "epsilon" not in named:
-        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
-
-
-def check_names(function: str, types: type, named: dict[str, Any]) -> None:
-    """Refuse names that a function does not take, as Python does."""
-    unknown = next((name for name in named if name not in types.__annotations__), None)
-    if unknown is not None:
-        raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
-
-
-def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[[Function], Function]:
-    """Let a function's signature list the fields of descriptions that it takes by name, `first` before the others.
-
-    Their types are those of `types`, the dictionary that the function takes them as.
-    """
-
-    def decorate(function: Function) -> Function:
-        plain = inspect.signature(function)
-        own = {name: each for name, each in plain.parameters.items() if each.kind is not each.VAR_KEYWORD}
-        taken = {
-            each.name: inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=_default(each.default),
-                annotation=types.__annotations__[each.name].__forward_arg__,
-            )
-            for kind in kinds
-            for each in fields(kind)
-            if each.name in types.__annotations__
-        }
-        positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
-        by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
-        everything = taken | by_name
-        ordered = [everything.pop(name) for name in first] + list(everything.values())
-        function.__signature__ = plain.replace(parameters=[*positional, *ordered])  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-def _default(value: object) -> object:
-    if value is MISSING:
-        return inspect.Parameter.empty
-    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -36,10 +37,12 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
+from symveil.parameters.signature import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
-from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
 from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
+from symveil.release.spec import LocalSpec
+from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -48,18 +51,14 @@ from symveil.tasks.doubts import (
     large_loss,
     warn,
 )
-from symveil.tasks.explain import attacker_of_file, expected_error_of_file
+from symveil.tasks.explain import attacker_of_file, averaged_lengths, expected_error_of_file
 from symveil.tasks.parameters import (
     FileParameters,
     RunOptions,
-    check_choice_names,
-    check_ledger_apart,
-    described,
-    described_choice,
     no_pyspark,
-    shows_fields,
 )
-from symveil.tasks.released_file import open_released
+from symveil.tasks.private_file import PrivateFile
+from symveil.tasks.privatize import check_choice_names, described_choice
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -94,7 +93,7 @@ def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         return []
     columns = [_Column(name) for name in names]
     left = _RECORDS
-    for batch in chain.from_iterable(file.records() for file in open_released(out, dict(manifest), keep=names)):
+    for batch in chain.from_iterable(file.records() for file in PrivateFile(out, dict(manifest)).files(keep=names)):
         for index, column in enumerate(columns):
             column.add(batch.column(keep_column(index)).slice(0, left))
         left -= len(batch)
@@ -248,7 +247,7 @@ def privatize_file(
 class ReleaseRequest:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
-    release: Release
+    release: LocalSpec
     columns: ColumnOptions
     run: RunOptions
     model_file: Path | None
@@ -276,7 +275,7 @@ class ReleaseRequest:
         notes: list[str] = []
         model_file = Path(model) if isinstance(model, str | Path) else None
         loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-        release = Release.of(choice, alphabet=alphabet, model=loaded, times=run.released_times())
+        release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded, times=run.released_times())
         if (columns.time is None) != (release.times is None):
             wanting = "time_grid" if release.times is None else "time"
             raise ParameterError(wanting, expected="`time` and `time_grid` together", found="one of them")
@@ -288,7 +287,7 @@ class ReleaseRequest:
 
 
 def release_file(
-    release: Release,
+    release: LocalSpec,
     source: Path,
     target: Path,
     *,
@@ -304,19 +303,17 @@ def release_file(
     job = file_job(source, target, release, columns, run, progress or silent)
 
     def decided(job: Job[Any]) -> WorkedOut:
-        refuse_thin_release(release, job.legal_lengths, thin=run.thin)  # before anybody is charged
+        nonlocal release
+        release.refuse_thin(job.legal_lengths, thin=run.thin)  # before anybody is charged
+        job.calibrate(partial(averaged_lengths, release.mechanism))
+        release = replace(release, mechanism=job.mechanism)
         return worked_out(release.mechanism, job.lengths)
 
     def manifest_text(name: str, written: Written, date: str) -> str:
         if run.ledger is None:
-            refuse_thin_release(release, written.lengths, thin=run.thin)  # before the output is put in its place
+            release.refuse_thin(written.lengths, thin=run.thin)  # before the output is put in its place
         joint = release.times is not None and release.times.joint  # averages are of words that are drawn alone
-        averages = {
-            "expected_error": None if joint else expected_error_of_file(release.mechanism, written.lengths),
-            "attacker": None if joint else attacker_of_file(release.mechanism, written.lengths),
-        }
-        return manifest(
-            release,
+        return release.manifest(
             job.facts,
             name,
             written,
@@ -324,11 +321,12 @@ def release_file(
             record=job.record,
             model_file=model_file,
             charged=run.ledger is not None,
-            said={
+            further={
                 "date": date,
                 "kept": list(columns.keep),
                 "person": columns.person,
-                **averages,
+                "expected_error": None if joint else expected_error_of_file(release.mechanism, written.lengths),
+                "attacker": None if joint else attacker_of_file(release.mechanism, written.lengths),
             },
         ).text()
 
@@ -337,8 +335,7 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            options=parameters(
-                release,
+            options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
                 over_budget=run.over_budget,
@@ -358,7 +355,7 @@ def release_file(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name `person` "
             "or `identifier` where the same people come again"
         )
-    if release.mechanism.tells_nothing:
+    if release.mechanism.law.tells_nothing:
         notes.append(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound `max_length` where sequences are short"
@@ -366,7 +363,7 @@ def release_file(
     if run.ledger is None and columns.person is not None:
         notes.append("nobody is charged: `person` says who pays, and there is no `ledger`")
     with job.explained():
-        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+        finished = protocol.run(run.ledger, release.price, run.over_budget)
     bill = finished.bill
     if bill is not None and job.has_ids and columns.person is None:
         notes.append(
@@ -420,7 +417,7 @@ def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
 def file_job(
     source: Path,
     target: Path,
-    release: Release,
+    release: LocalSpec,
     columns: ColumnOptions,
     run: RunOptions,
     progress: Progress,
@@ -430,12 +427,12 @@ def file_job(
     """The input, the output, and the engine between them; `proved` as `whole_loss` has it."""
     job = _job(source, target, release, columns, run, progress)
     if run.on_unknown == "error":  # a word that is left out has no others in its place
-        job.whole_loss = whole_loss(release, proved=proved)
+        job.whole_loss = release.whole_loss(proved=proved)
     return job
 
 
 def _job(
-    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
+    source: Path, target: Path, release: LocalSpec, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
@@ -468,7 +465,7 @@ def _job(
     )
 
 
-def _written_times(release: Release, run: RunOptions) -> ArtificialTimes | PrivateWaits | None:
+def _written_times(release: LocalSpec, run: RunOptions) -> ArtificialTimes | PrivateWaits | None:
     """What stands in the place of the true times."""
     if release.times is None or release.times.grid.waits is None:
         return run.times()

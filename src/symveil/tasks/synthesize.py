@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from symveil import __version__
+from symveil.central.attribute_law import OF_CASES
 from symveil.central.noise import Quality
 from symveil.central.time_draws import FITTED_ON, draw_times
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, either
@@ -30,7 +31,7 @@ from symveil.formats.reading import path_of
 from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.frames import ATTRS
-from symveil.formats.sequences.records import ID, SYMBOLS, TIME
+from symveil.formats.sequences.records import ID, SYMBOLS, TIME, keep_column
 from symveil.formats.sequences.xes import XesWriter
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
@@ -174,7 +175,7 @@ class Synthesized:
     @property
     def column_names(self) -> list[str]:
         """The columns of the table."""
-        return ["id", "sequence"] if self.times is None else list(PROCESS_MINING.values())
+        return ["id", "sequence"] if self.times is None else [*PROCESS_MINING.values(), *self.times.attributes]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Arrow's own interchange: `polars.DataFrame(words)`, `pyarrow.table(words)`."""
@@ -279,7 +280,8 @@ def synthesize(
     if law.times is not None:
         instants = draw_times(law.times, codes, lengths, count, source_of_bits)
         codes, lengths = codes[: int(lengths[:count].sum())], lengths[:count]
-        times = SyntheticTimes(instants, law.times.settings.clock)
+        values = {each.values.name: each.drawn(codes, lengths, source_of_bits) for each in law.attributes}
+        times = SyntheticTimes(instants, law.times.settings.clock, values)
     names = np.array(law.symbols, dtype=object)[codes]
     words = [word.tolist() for word in np.split(names, np.cumsum(lengths)[:-1])]
     if target is not None and kind is not None:
@@ -301,6 +303,8 @@ class SyntheticTimes:
         Seconds since 1970, for all events one after the other.
     clock
         What a wall shows then.
+    attributes
+        Other attributes of the events, by name.
 
     >>> SyntheticTimes(np.array([0]), WallClock.read("Europe/Amsterdam")).texts()
     ['1970-01-01T01:00:00.000+01:00']
@@ -308,6 +312,7 @@ class SyntheticTimes:
 
     instants: NDArray[np.int64]
     clock: WallClock
+    attributes: Mapping[str, list[str]] = field(default_factory=dict)
 
     sentence: ClassVar[str] = (
         "synthetic: drawn from a law of times that was learned privately; means of rare long waits are not learned"
@@ -337,12 +342,13 @@ def _events(words: list[list[str]], times: SyntheticTimes) -> pa.Table:
         pa.array([symbol for word in words for symbol in word], pa.string()),
         moments,
     ]
-    return pa.table(dict(zip((PROCESS_MINING[name] for name in ("case", "symbol", "order")), columns, strict=True)))
+    table = dict(zip((PROCESS_MINING[name] for name in ("case", "symbol", "order")), columns, strict=True))
+    return pa.table(table | {name: pa.array(values, pa.string()) for name, values in times.attributes.items()})
 
 
 def _rows(words: list[list[str]], times: SyntheticTimes) -> Iterator[dict[str, str]]:
     table = _events(words, times)
-    cells = [*(table[at].to_pylist() for at in range(2)), times.texts()]
+    cells = [*(table[at].to_pylist() for at in range(2)), times.texts(), *times.attributes.values()]
     for row in zip(*cells, strict=True):
         yield dict(zip(table.column_names, row, strict=True))
 
@@ -351,7 +357,7 @@ def _csv(words: list[list[str]], separator: str, times: SyntheticTimes | None) -
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if times is not None:
-        writer.writerow(PROCESS_MINING[name] for name in ("case", "symbol", "order"))
+        writer.writerow(_events(words, times).column_names)
         writer.writerows(row.values() for row in _rows(words, times))
         return text.getvalue().encode()
     writer.writerow(["id", "sequence"])
@@ -383,8 +389,9 @@ def _xes(words: list[list[str]], separator: str, times: SyntheticTimes | None) -
     """A log as tools for process mining read it: numbered traces, with learned times or artificial ones."""
     del separator
     out = io.BytesIO()
+    attributes = {} if times is None else times.attributes
     columns = LongColumns(
-        person=None, keep=(), case=PROCESS_MINING["case"], symbol=PROCESS_MINING["symbol"], order=None
+        person=None, keep=tuple(attributes), case=PROCESS_MINING["case"], symbol=PROCESS_MINING["symbol"], order=None
     )
     own_times = ArtificialTimes.read(longest=max(map(len, words))) if times is None else times
     writer = XesWriter(out, columns, {}, "string", own_times)
@@ -393,6 +400,11 @@ def _xes(words: list[list[str]], separator: str, times: SyntheticTimes | None) -
     if times is not None:
         ends = np.concatenate([[0], np.cumsum([len(word) for word in words])])
         arrays[TIME] = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(times.texts(), pa.string()))
+        for index, (name, values) in enumerate(attributes.items()):
+            column = pa.array(values, pa.string())
+            of_events = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), column)
+            first = column.take(pa.array(ends[:-1]))  # every word has a first event
+            arrays[keep_column(index)] = first if name.startswith(OF_CASES) else of_events
     writer.write(pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
     writer.close()
     return out.getvalue()

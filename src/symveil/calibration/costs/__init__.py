@@ -1,6 +1,6 @@
 """A two-sided certificate for every cost, prior and adjacency: what a rate loses at most, and the worst pair found.
 
-See docs/theory/two-sided.md. `rates.certify_cost` is the entry.
+See docs/theory/certificates.md. `rates.certify_cost` is the entry.
 
 Lives here: bounds on ln Z over blocks of words that differ (`boxes`, `blocks`, `nodes`), the best-first search over
 them, and the search for the largest rate that they prove.

@@ -1,7 +1,7 @@
 """Blocks over balls: the most and the least of paths from their halves, and the bound of a pair with its contexts.
 
-See docs/theory/two-sided.md, *Balls*. The bounds are those of `halves` and `nodes`, with one more term: what the weight
-outside the balls, or that leaves them on the way, can at most become. It is added to Z(v) and never to Z(w).
+See docs/theory/certificates.md, *Balls*. The bounds are those of `halves` and `nodes`, with one more term: what the
+weight outside the balls, or that leaves them on the way, can at most become. It is added to Z(v) and never to Z(w).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from symveil.calibration.costs.nodes import smallest_passing
 from symveil.calibration.costs.roots import comparable, limits
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "99185524212ccb19"
+COMPILED_FROM = "004fddeb614a3c1e"
 
 
 @compiled

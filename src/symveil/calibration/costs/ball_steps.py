@@ -1,6 +1,7 @@
 """One step of vectors that are kept over balls, and of their boxes: the compiled part of `balls`.
 
-See docs/theory/two-sided.md, *Balls*. A vector over the ball of t has the entry k·F + φ for the k-th state of the ball
+See docs/theory/certificates.md, *Balls*. A vector over the ball of t has the entry k·F + φ for the k-th state of the
+ball
 in phase φ. What lies outside is bounded, never dropped: on the left by the sum of all weight there (`tail`), on the
 right by the largest value there. States that no edge leads to are empty after the first step and are not counted.
 """
@@ -12,7 +13,7 @@ import numpy as np
 from symveil.calibration.boxes import largest_fraction
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "0bfaa0abf9fcd378"
+COMPILED_FROM = "5f4d70ef8e906705"
 
 _MANY_EDGES = 64  # from one state: then all of them are counted as leaving the ball
 

@@ -1,6 +1,7 @@
 """Balls: the states near each state, which vectors of a large graph are kept over, and what may lie beyond them.
 
-See docs/theory/two-sided.md, *Balls*. On a large graph almost all weight of what a word is compared with lies near the
+See docs/theory/certificates.md, *Balls*. On a large graph almost all weight of what a word is compared with lies near
+the
 word. Vectors are kept over the ball of the word's own state; all that is outside is one number: on the left the sum of
 everything there, on the right the largest. Memory is linear in the number of states.
 """

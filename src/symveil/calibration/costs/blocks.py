@@ -1,6 +1,6 @@
 """Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
 
-See docs/theory/two-sided.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
+See docs/theory/certificates.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
 keeps a word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what
 lies to the left of a block is then v's and what lies to the right is w's, each with states of its own; the words in
 between need not be feasible, only to have a positive total weight.
@@ -8,6 +8,7 @@ between need not be feasible, only to have a positive total weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -73,6 +74,35 @@ class Groups:
             self.first[begin : end + 1] - low, self.row[begin:end], self.spare[begin:end], self.paths[low:high],
             self.end[low:high], self.origin[low:high], self.may_own[low:high], self.may_other[low:high], self.apart,
         )  # fmt: skip
+
+
+class BlockValues:
+    """What blocks are worth on a graph at its rate: rate·D + ln Z(v)/Z(w), for staircases without the first term."""
+
+    def __init__(self, graph: CostGraph, adjacency: int, largest_step: float, near_ends: int) -> None:
+        self.graph = graph
+        self.adjacency = adjacency
+        self._largest_step = largest_step  # what two symbols cost at most that adjacent words can have
+        self._near_ends = near_ends
+        costs = graph.weights.costs
+        self._rate, self._period = float(graph.weights.rate), costs.period
+        self._value = np.array([float(value) for value in costs.values])
+
+    def least(self, kind: Kind) -> float:
+        """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
+        return 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
+
+    def classic(self, kind: Kind) -> float:
+        """What the triangle inequality gives for any block of this length."""
+        most = self._largest_step * kind.length
+        if self._period > 1:
+            return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)
+        return 2 * self._rate * most * (1 + 2.0**-40)
+
+    def value(self, ratio: float, cost: float) -> float:
+        """Of a block whose words have such a ratio of Z and cost each other so much; rounded up."""
+        logarithm = math.log(ratio) * (1 + 2.0**-50) + 2.0**-50 if 0 < ratio < math.inf else math.inf
+        return logarithm if self._period > 1 else logarithm + self._rate * cost * (1 + 2.0**-50)
 
 
 def kinds(graph: CostGraph, adjacency: int) -> list[Kind]:

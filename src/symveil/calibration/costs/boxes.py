@@ -1,12 +1,13 @@
 """Boxes of what comes before and after a word's own state, at every step or merged over ranges of steps.
 
-See docs/theory/two-sided.md, *Boxes*. At step j the word is in the state x and the phase that it stays in; the boxes
+See docs/theory/certificates.md, *Boxes*. At step j the word is in the state x and the phase that it stays in; the boxes
 hold α(y, φ)/α(x, ·) for every word, and β(y, φ)/β(x, ·) on the other side, the mismatch of y at step j itself left
 out. A slot is the hull over a range of steps; near both ends of a word every step has a slot of its own.
 
 Windows: a state of a word together with the few states before it, or after it, as the rows of tables of boxes.
 
-See docs/theory/two-sided.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds one
+See docs/theory/certificates.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds
+one
 state, `farthest`, to its `parent`. Rows of the full length h have no longer ones: beyond them the anchor moves instead,
 one state towards the known ones.
 

@@ -1,7 +1,7 @@
 """What certificates run on: a language, its costs and its prior as arrays, with a symbol for each state.
 
-See docs/theory/two-sided.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j is
-compared with the released one at step j by the costs of that position. Where a state can be entered with several
+See docs/theory/certificates.md. A word is a path of states s₀, s₁ … s_m; s₀ is where it starts, and the symbol of s_j
+is compared with the released one at step j by the costs of that position. Where a state can be entered with several
 symbols (automata, actions) it is split into one for each of them.
 """
 

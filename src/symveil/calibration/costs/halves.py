@@ -1,6 +1,7 @@
 """The most and the least that each path of a block can weigh: pairs of paths that need no closer look.
 
-See docs/theory/two-sided.md, *Halves*. With lo ≤ α ≤ hi and lo' ≤ β ≤ hi' at the two ends of a block, a path p weighs
+See docs/theory/certificates.md, *Halves*. With lo ≤ α ≤ hi and lo' ≤ β ≤ hi' at the two ends of a block, a path p
+weighs
 at least lo·P_p·lo' and at most hi·P_p·hi', whatever surrounds it; Z(v)/Z(w) is at most v's most over w's least. That is
 two numbers for each path instead of a vector for each pair. Paths share their halves: a vector is moved along the first
 half of a path from its left end, another along the second half from its right end, and a path is a product of the two.
@@ -19,7 +20,7 @@ from symveil.calibration.costs.roots import comparable, limits, pair_cost
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "2aaca12766b7c686"
+COMPILED_FROM = "0c525e65c5b77057"
 
 _MOST_BYTES = 400 << 20  # for the second halves of paths
 _WORTH_A_THREAD = 64  # halves of paths

@@ -1,6 +1,6 @@
 """The search for the worst block on large graphs: over balls, a few states at a time, with memory linear in the states.
 
-See docs/theory/two-sided.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
+See docs/theory/certificates.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
 time: first by the most and the least of each path, at all positions together and then at fewer; pairs that are left get
 symbols around them until they are proved or their budget is spent. What comes out is what `search.BlockSearch.largest`
 gives: a bound on every pair, and a pair to begin a search for bad words with.
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from symveil.calibration.costs.ball_blocks import open_pairs, path_extremes, prove_pairs
 from symveil.calibration.costs.ball_steps import enclose_balls, left_box_step, right_box_step
 from symveil.calibration.costs.balls import Balls
-from symveil.calibration.costs.blocks import FINAL, WHOLE, Groups, Kind, block_groups, classes
+from symveil.calibration.costs.blocks import FINAL, WHOLE, BlockValues, Groups, Kind, block_groups, classes
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
@@ -49,21 +49,15 @@ class BallBoxes:
         return self.low, self.high, self.tail, self.valid
 
 
-class LocalSearch:
+class LocalSearch(BlockValues):
     """The search over one graph at one rate; boxes are computed once."""
 
     def __init__(
         self, graph: CostGraph, adjacency: int, balls: Balls, *, largest_step: float, near_ends: int = 2
     ) -> None:
-        self.graph = graph
-        self.adjacency = adjacency
+        super().__init__(graph, adjacency, largest_step, near_ends)
         self._balls = balls
-        self._largest_step = largest_step
-        self._near_ends = near_ends
         self._noted: dict[Kind, float] = {}  # the bound of the pair that words were made of
-        costs = graph.weights.costs
-        self._rate, self._period = float(graph.weights.rate), costs.period
-        self._value = np.array([float(value) for value in costs.values])
         kappa, following, phase = graph.automaton
         self._moves = (
             graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight,
@@ -145,8 +139,7 @@ class LocalSearch:
     ) -> Outcome:  # fmt: skip
         """As `search.BlockSearch.largest`. `nodes` is for one pair here; the search ends above `stop_at`."""
         outcome = Outcome()
-        least = 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
-        outcome.high = max(target, least)
+        outcome.high = max(target, self.least(kind))
         ranges = list(classes(self.graph, kind, self._near_ends))
         for number, (low, high) in enumerate(ranges):
             every = np.flatnonzero(self.graph.live[low - 1 : high].any(axis=0))
@@ -165,13 +158,6 @@ class LocalSearch:
                     outcome.complete = False
                     return outcome
         return outcome
-
-    def classic(self, kind: Kind) -> float:
-        """What the triangle inequality gives for any block of this length."""
-        most = self._largest_step * kind.length
-        if self._period > 1:
-            return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)
-        return 2 * self._rate * most * (1 + 2.0**-40)
 
     def _look_at(
         self, kind: Kind, groups: Groups, states: Integers, low: int, high: int, nodes: int, outcome: Outcome
@@ -216,11 +202,7 @@ class LocalSearch:
             outcome.nodes += used
             for ratio, cost in zip(ratios.tolist(), pairs[part, 3].tolist(), strict=True):
                 if ratio > 0:
-                    outcome.high = max(outcome.high, self._value_of(ratio, cost))
-
-    def _value_of(self, ratio: float, cost: float) -> float:
-        logarithm = math.log(ratio) * (1 + 2.0**-50) + 2.0**-50 if ratio < math.inf else math.inf
-        return logarithm if self._period > 1 else logarithm + self._rate * cost * (1 + 2.0**-50)
+                    outcome.high = max(outcome.high, self.value(ratio, cost))
 
     def _weights(
         self, groups: Groups, states: Integers, low: int, left_slots: tuple[int, int], right_slots: tuple[int, int]
@@ -243,7 +225,7 @@ class LocalSearch:
 
     def _note(self, kind: Kind, groups: Groups, states: Integers, low: int, worst: Floats, outcome: Outcome) -> None:
         """Two words with the pair whose bound is the largest, any symbols around it."""
-        value = self._value_of(float(worst[2]), float(worst[3])) if worst[2] > 0 else -math.inf
+        value = self.value(float(worst[2]), float(worst[3])) if worst[2] > 0 else -math.inf
         if value <= self._noted.get(kind, -math.inf):
             return
         one, two = int(worst[0]), int(worst[1])

@@ -1,6 +1,6 @@
 """What a rate loses under any cost and prior: a proved bound, and the worst pair of words that was found.
 
-See docs/theory/two-sided.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
+See docs/theory/certificates.md. `proved_loss` is one evaluation: it proves that a rate keeps within ε, or says what is
 known instead. `rates` searches for the largest rate with it.
 """
 
@@ -17,12 +17,12 @@ from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.balls import balls_within, has_balls
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window
-from symveil.calibration.costs.enumeration import MOST_WORDS, enumerated_loss
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch
 from symveil.calibration.costs.outcome import LossyPair, Outcome
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
+from symveil.calibration.enumeration import enumeration, is_enumerable
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes
 from symveil.numbers.progress import Progress, silent
@@ -95,11 +95,13 @@ def proved_loss(
         return ProvedLoss(Fraction(0), "exact")
     if len(weighting.cost.values) > _MOST_LEVELS:
         return ProvedLoss(2 * weighting.drops * rate, "classic")
-    enumerated = None if weighting.with_shorter else enumerated_loss(weighting.weights(rate), weighting.adjacency)
+    every = enumeration(weighting)
+    enumerated = None if every is None else every.loss(rate)
     if enumerated is not None:
         pairs = () if enumerated.pair is None else (enumerated.pair,)
         loss = min(enumerated.loss, 2 * weighting.drops * rate)
-        return ProvedLoss(loss, enumerated.how, enumerated.attained, pairs, farthest=enumerated.farthest)
+        farthest = max(enumerated.by_distance, default=0)
+        return ProvedLoss(loss, enumerated.how, enumerated.attained, pairs, farthest=farthest)
     return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
 
 
@@ -159,7 +161,7 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     """How many rates may be tried in some ten minutes; 0 where not even one."""
     if len(weighting.cost.values) > _MOST_LEVELS:
         return 0  # nothing is compared
-    if weighting.language.has_at_most(MOST_WORDS):
+    if is_enumerable(weighting):
         return MOST_EVALUATIONS  # every pair is compared at once
     graph = cost_graph(weighting.weights(Fraction(1)), with_shorter=weighting.with_shorter)
     if not _is_small(graph, weighting.adjacency):

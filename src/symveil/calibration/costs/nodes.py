@@ -1,6 +1,6 @@
 """One node of the search: all pairs of words that differ in one block and have given symbols around it.
 
-See docs/theory/two-sided.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v
+See docs/theory/certificates.md, *Mean-value bound*. Between the left anchor and the right one the symbols of w and of v
 are known; l ≤ α ≤ l + ω holds at the left anchor and l' ≤ β ≤ l' + ω' at the right one. With U and V the exact
 transfer matrices of v and of w between them and M = U − R·V,
 
@@ -20,7 +20,7 @@ import numpy as np
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "b0757735a7383036"
+COMPILED_FROM = "c06bbc23a961c18e"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 

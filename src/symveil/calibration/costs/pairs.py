@@ -1,6 +1,7 @@
 """Pairs of words and what they lose: the lower end of a certificate, in floats.
 
-See docs/theory/two-sided.md, *The lower end*. A pair of feasible adjacent words loses at least what the released word
+See docs/theory/certificates.md, *The lower end*. A pair of feasible adjacent words loses at least what the released
+word
 that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
 both words alike or one of them alone, finds pairs that lose more, also with several blocks.
 """
@@ -13,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration import kept
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.search import rounded_down
 from symveil.languages.costs import INFINITE
@@ -87,9 +87,7 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
     [1, 1, 1]
     """
-    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
-    shape = (language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    return list(_known.of((*shape, rate), lambda: _pairs_of_public_words(weighting, rate)))
+    return list(_known.of((weighting.digest, rate), lambda: _pairs_of_public_words(weighting, rate)))
 
 
 def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:

@@ -1,6 +1,6 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/two-sided.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
+See docs/theory/certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
 returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
 computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
 """
@@ -16,7 +16,6 @@ from symveil.calibration import kept
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.certify import certified_loss, certified_rate
-from symveil.calibration.costs.enumeration import MOST_WORDS
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
@@ -34,7 +33,9 @@ from symveil.calibration.costs.pairs import (
     rate_ruled_out,
     worse_pair,
 )
+from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -66,6 +67,8 @@ def certify_cost(
     nodes: int | None = None,
     evaluations: int = MOST_EVALUATIONS,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
+    long_windows: bool = False,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
 
@@ -86,6 +89,9 @@ def certify_cost(
         How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
     progress
         Called with how much is done and of how much; may raise an exception to end the search.
+    claimed, long_windows
+        A rate to be proved, in one evaluation, and whether longer windows of words are looked at for that. None: the
+        largest is searched for.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -95,16 +101,18 @@ def certify_cost(
     >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
     (1.5, 'exact')
     """
+    if claimed is not None:
+        entry = {"rate": str(claimed), "windows": "long" if long_windows else "short"}
+        proved = _RateSearch(weighting, epsilon, nodes, progress or silent).proved_anew(entry)
+        return weighting.classic(epsilon) if proved is None else proved
     key = question_digest(weighting, epsilon, nodes, evaluations)
     return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or silent))
 
 
 def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
     """A name for one calibration, of public things only."""
-    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
-    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    requested = (weighting.with_shorter, str(epsilon), nodes, evaluations)
-    return hashlib.sha256(repr((*shape, *requested)).encode()).hexdigest()
+    shape = (FORMAT, weighting.digest, str(epsilon), nodes, evaluations)
+    return hashlib.sha256(repr(shape).encode()).hexdigest()
 
 
 def _answered(
@@ -112,7 +120,7 @@ def _answered(
 ) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    quick = weighting.language.has_at_most(MOST_WORDS) and not weighting.with_shorter  # such answers are not kept
+    quick = is_enumerable(weighting)  # such answers are not kept
     search = _RateSearch(weighting, epsilon, nodes, progress)
     answer = None if quick else search.proved_anew(kept.load(key))
     if answer is None:
@@ -148,6 +156,7 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
+        begin_search("a rate, by blocks")
         evaluations = min(evaluations, self._possible)
         self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
@@ -309,6 +318,7 @@ class _RateSearch:
             worst_found=proved_loss.worst_found if worst is None else max(losses[worst], proved_loss.worst_found),
             ruled_out=float(self._ruled_out()),
             worst_pair=None if worst is None else self._pairs[worst],
+            proof="long blocks" if self._patient else "blocks",
         )
 
     def written(self, answer: CertifiedRate) -> kept.Entry:

@@ -1,6 +1,6 @@
 """The first nodes of the search: all pairs of paths between the same ends, with nothing known around them.
 
-See docs/theory/two-sided.md. A group holds paths from one left anchor; each has the symbols of its steps and the
+See docs/theory/certificates.md. A group holds paths from one left anchor; each has the symbols of its steps and the
 state it ends in. Vectors along each path are shared by all pairs that use it, so that a pair costs little more than
 its length: the mean-value bound with X = Σ_k (prefix of v)·(G_v − G_w)⁺·(suffix of w), which is at least U − V_min.
 Rounding is that of `nodes`.
@@ -14,7 +14,7 @@ from symveil.calibration.costs.nodes import box_row, smallest_passing
 from symveil.calibration.costs.steps import step_backward, step_forward, summed
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "b35001a4e629beb1"
+COMPILED_FROM = "07f3844910aec461"
 
 COLUMNS = 7
 """group, w's path, v's path, R, the nominal ratio, the first-order terms of the left and the right."""

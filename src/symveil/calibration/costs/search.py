@@ -1,6 +1,6 @@
 """Best-first search for the worst block: what is proved, and the worst pair of words that was found.
 
-See docs/theory/two-sided.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
+See docs/theory/certificates.md, *Refinement*. A node is a set of pairs of words that differ in one block: the block,
 some symbols before it and after it, and a range of positions. Its bound holds for all of its words. The node with the
 largest bound is split: first its positions, then by the symbol before or the symbol after, whichever side is the less
 certain. A dive follows the likeliest child down to two words, whose loss is a lower bound. What is proved at any moment
@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from symveil.calibration.costs.blocks import Groups, Kind, block_groups, classes, tail_of
+from symveil.calibration.costs.blocks import BlockValues, Groups, Kind, block_groups, classes, tail_of
 from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes
 from symveil.calibration.costs.contexts import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
@@ -38,20 +38,13 @@ _CONTEXT_WORK = 6e6  # multiplications for one block
 _WORTH_SPLITTING = 0.9  # positions: if the boxes over all of them prove at least a tenth of the paths
 
 
-class BlockSearch:
+class BlockSearch(BlockValues):
     """The search over one graph at one rate; boxes are computed once."""
 
     def __init__(
         self, graph: CostGraph, adjacency: int, *, largest_step: float, window: int, near_ends: int = 2
     ) -> None:
-        self.graph = graph
-        self.adjacency = adjacency
-        self._largest_step = largest_step  # what two symbols cost at most that adjacent words can have
-        self._near_ends = near_ends
-        costs = graph.weights.costs
-        self._rate = float(graph.weights.rate)
-        self._period = costs.period
-        self._value = np.array([float(value) for value in costs.values])
+        super().__init__(graph, adjacency, largest_step, near_ends)
         widest = max(near_ends, adjacency + 2)
         sides = (left_boxes, right_boxes)
         self.left, self.right = at_once(lambda side: side(graph, widest, window), sides)
@@ -77,7 +70,7 @@ class BlockSearch:
         `report` is called with the share of the nodes that is spent, and may raise an exception.
         """
         outcome = Outcome()
-        roots, settled = self._all_roots(kind, max(target, self._least(kind)), outcome, report)
+        roots, settled = self._all_roots(kind, max(target, self.least(kind)), outcome, report)
         heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
         heapq.heapify(heap)
         at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
@@ -158,22 +151,8 @@ class BlockSearch:
         lowest, _ = self._limits(node.cost, floor)
         return [child for child in self._bounded(parts, node, kind, floor) if child.ratio > lowest]
 
-    def _least(self, kind: Kind) -> float:
-        """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
-        return 0.0 if self._period > 1 else self._rate * self._largest_step * kind.length * (1 + 2.0**-40)
-
-    def classic(self, kind: Kind) -> float:
-        """What the triangle inequality gives for any block of this length."""
-        most = self._largest_step * kind.length
-        if self._period > 1:
-            return self._rate * math.ceil(most / self._period) * (1 + 2.0**-40)
-        return 2 * self._rate * most * (1 + 2.0**-40)
-
     def _value_of(self, node: Node, *, nominal: bool = False) -> float:
-        """rate·D + ln R, or ln R for a staircase, rounded up."""
-        ratio = node.nominal if nominal else node.ratio
-        logarithm = math.log(ratio) * (1 + 2.0**-50) + 2.0**-50 if 0 < ratio < math.inf else math.inf
-        return logarithm if self._period > 1 else logarithm + self._rate * node.cost * (1 + 2.0**-50)
+        return self.value(node.nominal if nominal else node.ratio, node.cost)
 
     def _limits(self, cost: float, target: float) -> tuple[float, float]:
         steps = cost if self._period == 1 else math.ceil(cost / self._period)

@@ -1,7 +1,7 @@
 """Vectors over states × phases, one step of a word at a time: the compiled part that all certificates share.
 
-See docs/theory/two-sided.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the symbol
-`own`; what the costs make of every other state's symbol is looked up in `levels[metric, own, symbol[x]]`.
+See docs/theory/certificates.md. A vector has the entry x·F + φ for state x in phase φ. At a step the word has the
+symbol `own`; what the costs make of every other state's symbol is looked up in `levels[metric, own, symbol[x]]`.
 All numbers are sums of products of non-negative numbers, so their errors stay relative.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from symveil.calibration.boxes import largest_fraction
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "0bfaa0abf9fcd378"
+COMPILED_FROM = "5f4d70ef8e906705"
 
 
 @compiled

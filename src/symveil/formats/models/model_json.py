@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from symveil.central.attribute_law import AttributeLaw
 from symveil.central.learned import LearnedLaw
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
@@ -82,8 +83,10 @@ def _kind(members: dict[str, object], *, root: str) -> str:
 
 
 def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
-    # `law` and `times` are what a learned chain keeps for synthesize; the chain itself does not need them
-    _require_keys(members, root, required=("transitions",), optional=("initial", "states", "law", "times"))
+    # `law`, `times` and `attributes` are what a learned chain keeps for synthesize; the chain itself does not need them
+    _require_keys(
+        members, root, required=("transitions",), optional=("initial", "states", "law", "times", "attributes")
+    )
     return MarkovChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
         initial=_name(members["initial"], f"{root}.initial") if "initial" in members else None,
@@ -321,6 +324,8 @@ def law_text(law: LearnedLaw) -> str:
     }
     if law.times is not None:
         document["times"] = law.times.document()
+    if law.attributes:
+        document["attributes"] = [each.document() for each in law.attributes]
     return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -339,7 +344,12 @@ def read_law(path: Path) -> LearnedLaw:
             )
         law = _law(law_document)
         times = document.get("times")
-        return law if times is None else replace(law, times=TimeLaw.from_document(times, law.support))
+        listed = document.get("attributes", [])
+        return replace(
+            law,
+            times=None if times is None else TimeLaw.from_document(times, law.support),
+            attributes=tuple(AttributeLaw.from_document(each, law.support.symbols) for each in listed),
+        )
     except FileError:
         raise
     except (ModelError, ParameterError, ValueError, TypeError, LookupError, AttributeError, OverflowError):

@@ -8,67 +8,122 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
 from symveil.errors import FileError, ParameterError
+from symveil.parameters.declaration import Domain, Several, declared, listing_fields
 
 _NO_COLUMNS = ("separator", "delimiter", "date_format", "person_option")
 _MOST_LISTED = 30
+_COLUMN = Domain(placeholder="COL")
 _OTHER_DELIMITERS = {";": ("semicolons", ";"), "\t": ("tabs", "\\t")}
 
 PROCESS_MINING = {"case": "case:concept:name", "symbol": "concept:name", "order": "time:timestamp"}
 """The names that event logs use (XES, and tables made from it)."""
 
 
+@listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnOptions:
     """The columns as the user named them; what is None is looked for.
-
-    Parameters
-    ----------
-    sequence, separator
-        One sequence in a row: its column, and what stands between symbols where it is text; "" where every character
-        is a symbol.
-    identifier
-        The column that names a record.
-    case, order, symbol
-        One event in a row: the columns of the case, of what puts its events in order, and of the symbol.
-    person
-        The column of the person that a record belongs to.
-    keep
-        Public columns that pass as they are.
-    delimiter
-        What stands between the cells of a CSV file; a comma by default, in a `.tsv` file a tab.
-    date_format
-        How the dates of the order column are written where that is not ISO 8601, as `strptime` has it: %d.%m.%Y %H:%M.
-    person_option
-        What messages call `person`.
-    time
-        The column of times: those of events, or a cell for each sequence. It is read beside the symbols, puts nothing
-        in order and refuses nothing.
-    attributes
-        Other columns of events that are read beside the symbols.
 
     >>> ColumnOptions(sequence="links", person="rider").is_long
     False
     """
 
-    sequence: str | None = None
-    separator: str | None = None
-    identifier: str | None = None
-    case: str | None = None
-    order: str | None = None
-    symbol: str | None = None
-    person: str | None = None
-    keep: tuple[str, ...] = ()
-    delimiter: str | None = None
-    date_format: str | None = None
-    person_option: str = "person"
-    """The option by which `person` was named, for messages: estimates call it a cluster."""
-    time: str | None = None
-    attributes: tuple[str, ...] = ()
+    sequence: str | None = field(
+        default=None,
+        metadata=declared(
+            "Wide form: the column of the sequences, lists or text.", label="Column of sequences", domain=_COLUMN
+        ),
+    )
+    separator: str | None = field(
+        default=None,
+        metadata=declared(
+            'Wide form: what separates symbols in text; blanks by default, "" for every character.',
+            label="Between symbols",
+            domain=Domain(placeholder="S"),
+        ),
+    )
+    identifier: str | None = field(
+        default=None,
+        metadata=declared(
+            "Wide form: the column that names the record.", label="Column of ids", domain=_COLUMN, option="--id"
+        ),
+    )
+    case: str | None = field(
+        default=None,
+        metadata=declared("Long form, one event per row: the column of the case.", label="Case", domain=_COLUMN),
+    )
+    order: str | None = field(
+        default=None,
+        metadata=declared(
+            "Long form: numbers or timestamps that put a case's events in order.", label="Order", domain=_COLUMN
+        ),
+    )
+    symbol: str | None = field(
+        default=None, metadata=declared("Long form: the column of the symbols.", label="Symbol", domain=_COLUMN)
+    )
+    person: str | None = field(
+        default=None,
+        metadata=declared("Whose budget a sequence is charged to; by default its own.", label="Person", domain=_COLUMN),
+    )
+    keep: tuple[str, ...] = field(
+        default=(),
+        metadata=declared(
+            "A public column that passes as it is. Repeatable.",
+            label="Columns that pass",
+            domain=Several(placeholder="COL"),
+        ),
+    )
+    delimiter: str | None = field(
+        default=None,
+        metadata=declared(
+            'CSV: what separates cells, such as ";" or tab; commas by default.',
+            label="Between cells",
+            domain=Domain(placeholder="D"),
+            more="In a `.tsv` file a tab.",
+        ),
+    )
+    date_format: str | None = field(
+        default=None,
+        metadata=declared(
+            "Long form: how dates in `order` are written, such as %d.%m.%Y %H:%M.",
+            label="Dates",
+            domain=Domain(placeholder="F"),
+            more="As strptime has it; by default ISO 8601.",
+        ),
+    )
+    person_option: str = field(
+        default="person",
+        metadata=declared(
+            "What messages call `person`: estimates call it a cluster.",
+            label="Name of the person option",
+            domain=Domain(),
+            option=None,
+        ),
+    )
+    time: str | None = field(
+        default=None,
+        metadata=declared(
+            "The column of times, read beside the symbols.",
+            label="Times",
+            domain=_COLUMN,
+            option=None,
+            more="Of events, or a cell for each sequence. It puts nothing in order and refuses nothing.",
+        ),
+    )
+    attributes: tuple[str, ...] = field(
+        default=(),
+        metadata=declared(
+            "Other columns of events that are read beside the symbols.",
+            label="Attributes",
+            domain=Several(placeholder="COL"),
+            option=None,
+        ),
+    )
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):

@@ -27,11 +27,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError
+from symveil.formats.reading import LONGEST
 from symveil.formats.sequences.columns import LongColumns
 from symveil.formats.sequences.event_order import EventOrder
 from symveil.formats.sequences.records import (
     ID,
-    LONGEST,
     PERSON,
     ROW_NUMBER,
     SYMBOLS,

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import FileError, ParameterError, SymveilError
+from symveil.errors import FileError, SymveilError
 
 ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
 HOURS = "hours"
@@ -33,9 +33,6 @@ NUMBER = "number"
 
 Rows = TypeVar("Rows", bound=Sized)
 Item = TypeVar("Item")
-
-LONGEST = 1_000_000
-"""The longest sequence that is believed to be one."""
 
 ROWS_AT_ONCE = 65_536
 SYMBOLS_AT_ONCE = 1 << 21
@@ -145,13 +142,6 @@ def check_lengths(batch: pa.RecordBatch, *, file: Path, unit: str, longest: int)
     if len(lengths) and (pc.max(lengths).as_py() or 0) > longest:
         row = batch.column(ROW_NUMBER)[pc.index(pc.greater(lengths, longest), value=True).as_py()].as_py()
         raise too_long(f"{file}: {unit} {row}", longest)
-
-
-def check_sizes(**sizes: int) -> None:
-    """Refuse bounds that no file could keep."""
-    for name, size in sizes.items():
-        if size < 1:
-            raise ParameterError(name, expected="a whole number, 1 or more", found=size)
 
 
 def too_long(where: str, longest: int) -> FileError:

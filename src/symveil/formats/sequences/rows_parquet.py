@@ -25,8 +25,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError, reason
-from symveil.formats.reading import MOST_TIMES, open_bytes
-from symveil.formats.sequences.records import LONGEST, ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes
+from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.formats.sequences.rows import WHAT, RowSource, RowWriter
 from symveil.numbers.once import computed_once
 from symveil.storage.opening import open_regular

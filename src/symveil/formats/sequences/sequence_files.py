@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
 from symveil.formats.formulas import Apostrophes
-from symveil.formats.reading import MOST_TIMES, suffix, wrong_suffix
+from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes, suffix, wrong_suffix
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import (
     PROCESS_MINING,
@@ -39,14 +39,12 @@ from symveil.formats.sequences.records import (
     HOUR_COLUMN,
     HOURS,
     ID,
-    LONGEST,
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
     TIME,
     beside_column,
     check_lengths,
-    check_sizes,
     first_empty_symbol,
     is_list,
     is_text,

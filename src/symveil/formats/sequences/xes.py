@@ -26,14 +26,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.formats.reading import MOST_TIMES, open_bytes, share_read
+from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.formats.sequences.event_order import EventOrder
 from symveil.formats.sequences.records import (
     HOURS,
     ID,
-    LONGEST,
     PERSON,
     ROW_NUMBER,
     SYMBOLS,

@@ -15,7 +15,8 @@ window.studio = (() => {
   const address = (panel) => {
     const told = new URLSearchParams();
     for (const field of fieldsOf(panel)) {
-      if ("public" in field.dataset && !field.closest("[hidden]")) told.set(field.name, valueOf(field));
+      const usual = field.closest("details") && valueOf(field) === field.dataset.usual;  // further fields: if changed
+      if ("public" in field.dataset && !field.closest("[hidden]") && !usual) told.set(field.name, valueOf(field));
     }
     const query = told.toString();
     return `${panel}${query ? `?${query}` : ""}`;
@@ -24,10 +25,10 @@ window.studio = (() => {
   const showFields = (panel) => {
     const now = values(panel);
     for (const field of document.querySelectorAll(`#panel-${panel} [data-when]`)) {
-      field.hidden = !field.dataset.when.split("&").every((each) => {
+      field.hidden = !field.dataset.when.split(";").some((way) => way.split("&").every((each) => {
         const [name, allowed] = each.split("=");
-        return allowed.split("|").includes(now[name]);
-      });
+        return !(name in now) || allowed.split("|").includes(now[name]);
+      }));
     }
   };
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from symveil.errors import ModelError, ParameterError, SymveilError, WordError
+from symveil.studio.choice_fields import FIELDS
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
-from symveil.studio.panels.subject import ADJACENCIES, BEYOND
+from symveil.studio.panels.subject import ADJACENCIES
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY
 
@@ -54,14 +55,10 @@ class MapPanel(Panel):
         )
         yield form.text("trip", "Trip", hint="Secret. Leave it empty to look at a typical trip.", secret=True)
         yield form.text("separator", "Between roads", when="source=file")
-        yield form.slider(
-            "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
-        )
+        yield form.slider_of(FIELDS["epsilon"], self.scales["epsilon"])
         hint = f"Trips that differ in up to b roads are to look alike. Not chosen: {EXAMPLE_ADJACENCY} on the example."
         yield form.choice("adjacency", "Hidden roads b", ADJACENCIES, hint=f"{hint} On your own roads you decide.")
-        yield form.choice(
-            "beyond", "Kept beyond b", BEYOND, hint="What trips lose that differ in d roads, more than b."
-        )
+        yield form.parameter(FIELDS["beyond"], hint="What trips lose that differ in d roads, more than b.")
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
 
     def _field_for(self, error: SymveilError) -> str | None:

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
 from symveil.mechanisms.choice import AUTO, REGISTERED, names
-from symveil.mechanisms.cost_choice import CostName
 from symveil.numbers.rationals import exact
+from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, SHOWN_WHEN
 from symveil.studio.forms import Form, Scale
-from symveil.studio.panels.subject import BEYOND, SUBJECT_DEFAULTS, SubjectPanel
+from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError
 
 EPSILON = Scale.of("0.1", "10", "0.1")
 
-MECHANISMS = (
-    (AUTO, "the best for these numbers"),
-    *((kind.name, kind.label) for kind in REGISTERED if kind.private),
-)
-_OF_ONE_LENGTH, _OF_SECRET_LENGTHS = ("|".join(names(metric)) for metric in ("hamming", "levenshtein"))
-
-
-_COSTS: dict[str, str] = {
-    "hamming": "the same, whichever it is",
-    "swap": "as many swaps as it needs",
-    "given": "what a file says",
-}
-_PROVED_FOR = ("source", "model", "adjacency", "beyond", "mechanism", "calibration", "cost", "cap", "costs")
+_FIRST = ("beyond", "mechanism", "max_length", "cost", "cap", "costs", "calibration")
+_PRIVATE = ((AUTO, "the best for these numbers"), *((kind.name, kind.label) for kind in REGISTERED if kind.private))
+_OF_ONE_LENGTH = "|".join(names("hamming"))
+_PROVED_FOR = ("source", "model", *(name for name in FIELDS if name != "epsilon"))
 
 # On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
 _SLOW, _SLOW_STEPS = 2.0, 3  # seconds, times
@@ -44,34 +35,9 @@ class ReleasePanel(SubjectPanel):
     task = staticmethod(answer_release)
     quick = True
     lead = "A word goes in; a nearby word comes out, drawn so that neighbouring words are hard to tell apart."
-    defaults: ClassVar = {
-        **SUBJECT_DEFAULTS,
-        "epsilon": "2",
-        "adjacency": "",
-        "beyond": "graceful",
-        "mechanism": "auto",
-        "cost": "auto",
-        "cap": "",
-        "costs": "",
-        "calibration": "tight",
-        "distance": "auto",
-        "max_length": "16",
-    }
-    public = frozenset(
-        {
-            "max_length",
-            "source",
-            "epsilon",
-            "adjacency",
-            "beyond",
-            "mechanism",
-            "calibration",
-            "distance",
-            "cost",
-            "cap",
-        }
-    )
-    files = frozenset({"model", "costs"})
+    defaults: ClassVar = {**DEFAULTS, **SUBJECT_DEFAULTS, "epsilon": "2", "distance": "auto"}
+    public = frozenset(FIELDS) - FILES | {"source", "distance"}
+    files = FILES | {"model"}
 
     scales: ClassVar = {"epsilon": EPSILON}
 
@@ -80,55 +46,26 @@ class ReleasePanel(SubjectPanel):
     def fields(self, form: Form) -> Iterator[str]:
         """What it is about, how private, by which mechanism."""
         yield from self.subject_fields(form)
-        yield form.slider(
-            "epsilon", "Privacy budget ε", self.scales["epsilon"], hint="Small: private. Large: accurate."
-        )
+        yield form.slider_of(FIELDS["epsilon"], self.scales["epsilon"])
         yield self.adjacency_field(form)
-        yield form.choice(
-            "beyond",
-            "Kept beyond b",
-            BEYOND,
-            hint="What words lose that differ in d &gt; b symbols.",
-            when=f"mechanism={AUTO}",
-        )
-        yield form.choice("mechanism", "Mechanism", MECHANISMS)
-        yield form.text(
-            "max_length",
-            "Longest word",
-            hint="A public bound: no word has more symbols.",
-            when=f"mechanism={_OF_SECRET_LENGTHS}".replace(f"{AUTO}|", ""),
-            public=True,
-        )
-        yield from self._cost_fields(form)
-        yield form.choice(
-            "calibration",
-            "Calibration",
-            (("tight", "tight: spends all of ε"), ("classic", "classic: the papers' rate")),
-        )
+        yield from (self.parameter_field(form, name) for name in _FIRST)
         yield form.choice(
             "distance",
             "Automaton at distance",
             (("auto", "the likeliest"), *((str(each), str(each)) for each in range(1, 13))),
             when=f"mechanism={_OF_ONE_LENGTH}",
         )
+        others = [name for name in FIELDS if name not in (*_FIRST, "epsilon", "adjacency")]
+        yield form.further(
+            "More parameters",
+            [self.parameter_field(form, name, usual=self.defaults[name]) for name in others],
+            shown=any(self.values[name] != self.defaults[name] for name in others),
+        )
 
-    def _cost_fields(self, form: Form) -> Iterator[str]:
-        """What a wrong symbol costs, on the words of a model."""
-        chosen = [("auto", "chosen with the mechanism"), *((name, _COSTS[name]) for name in get_args(CostName))]
-        yield form.choice("cost", "A wrong symbol costs", chosen, when="source=network|file")
-        yield form.text(
-            "cap",
-            "At most",
-            hint="A whole number, or none. Empty: so that every word of the model can come out.",
-            when="source=network|file&cost=swap|given",
-            public=True,
-        )
-        yield form.file(
-            "costs",
-            "Costs",
-            hint="A CSV file: symbol, symbol, cost. It stays on this machine.",
-            when="source=network|file&cost=given",
-        )
+    def parameter_field(self, form: Form, name: str, *, usual: str | None = None) -> str:
+        """The field of a parameter of the mechanism; those that are not private stay on the command line."""
+        options = _PRIVATE if name == "mechanism" else ()
+        return form.parameter(FIELDS[name], when=SHOWN_WHEN[name], options=options, usual=usual)
 
     def answered(self) -> None:
         """Prove the other values of the slider meanwhile, so that moving it finds them ready."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symveil.errors import ParameterError, SymveilError, WordError
+from symveil.studio.choice_fields import FIELDS
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
@@ -19,15 +20,6 @@ SUBJECT_DEFAULTS = {
 }
 
 ADJACENCIES = (("", "not chosen"), *((str(b), str(b)) for b in range(1, MOST_ADJACENCY + 1)), ("all", "all symbols"))
-BEYOND = (
-    ("graceful", "in proportion: (d/b)·ε"),
-    ("2", "at most 2·(d/b)·ε"),
-    ("4", "at most 4·(d/b)·ε"),
-    ("8", "at most 8·(d/b)·ε"),
-    ("nothing", "nothing: least error"),
-)
-
-
 NOT_CHOSEN = f"Not chosen: 1 over an alphabet, {EXAMPLE_ADJACENCY} on the example roads. On your own model you decide."
 
 
@@ -80,7 +72,7 @@ class SubjectPanel(Panel):
     def adjacency_field(self, form: Form) -> str:
         """How much is hidden."""
         hint = f"Words that differ in up to b symbols are to look alike. {NOT_CHOSEN}"
-        return form.choice("adjacency", "Hidden symbols b", ADJACENCIES, hint=hint)
+        return form.choice("adjacency", FIELDS["adjacency"].label, ADJACENCIES, hint=hint)
 
     def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):

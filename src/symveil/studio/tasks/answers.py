@@ -21,11 +21,11 @@ from symveil.estimation.named_table import NamedTable
 from symveil.estimation.names import NGRAMS
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.formats.page import table
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
-from symveil.release.central_promise import queries_of
+from symveil.release.spec import queries_of
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.central_files import central_manifest, read_counts, require_bytes

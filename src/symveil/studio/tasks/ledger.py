@@ -6,11 +6,11 @@ import html
 from collections.abc import Mapping
 from pathlib import Path
 
-from symveil.formats.page import table
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
+from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.tasks.budgets import (
     ledger_accounts,

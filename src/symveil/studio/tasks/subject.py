@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import difflib
 import html
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
-from symveil.formats.cost_files import read_costs
 from symveil.formats.models.model_files import load_model
-from symveil.formats.page import table
 from symveil.formats.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel
@@ -27,14 +24,14 @@ from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.adjacency import adjacency_table
 from symveil.laws.protection import Protection, typical_words
 from symveil.mechanisms.attacker import AttackerView
-from symveil.mechanisms.choice import AUTO, BY_NAME, read_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
-from symveil.numbers.rationals import shown_at_least
+from symveil.reports.number_texts import factor
+from symveil.reports.page import table
 from symveil.studio.answer import Answer
+from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
-from symveil.tasks.release_report import factor
 
 Loaded = TypeVar("Loaded")
 
@@ -80,13 +77,14 @@ def read_subject(values: Mapping[str, str]) -> Subject:
         separator = NETWORK_SEPARATOR
         typed = typed or NETWORK_SEPARATOR.join(TRIP)
     notes = model_in(file)[1]
+    public_start = values.get("public_start") == "yes"
     if typed:
         word: Word = tuple(split_word(typed, separator or None))
         _check_length(len(word))
-        language = runs_of(file, len(word))
+        language = runs_of(file, len(word), public_start)
         language.encode(word)
         return Subject(language, word, separator, source == "network" and not values["trip"], notes)
-    language = _typical_language(file)
+    language = _typical_language(file, public_start)
     word = decode(typical_words(language, 1)[0], language.alphabet, like=())
     return Subject(language, word, separator, True, notes)
 
@@ -141,16 +139,16 @@ def model_in(file: File) -> tuple[AnyModel, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=16)
-def runs_of(file: File, length: int) -> RunLanguage:
+def runs_of(file: File, length: int, public_start: bool = False) -> RunLanguage:
     """Its words of one length, kept."""
-    return runs(model_in(file)[0], length)
+    return runs(model_in(file)[0], length, public_start=public_start)
 
 
-def _typical_language(file: File) -> RunLanguage:
+def _typical_language(file: File, public_start: bool) -> RunLanguage:
     """Words of a length to look at: ten symbols, or as many as there are."""
     for length in _TYPICAL_LENGTHS:
         try:
-            return runs_of(file, length)
+            return runs_of(file, length, public_start)
         except ModelError:
             if length == _TYPICAL_LENGTHS[-1]:
                 raise
@@ -159,19 +157,8 @@ def _typical_language(file: File) -> RunLanguage:
 
 def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
     """The mechanism that a form asks for: refused where the command line would refuse it."""
-    kind = BY_NAME.get(values["mechanism"])
-    hides_lengths = kind is not None and kind.metric == "levenshtein"
-    choice = read_choice(
-        values["epsilon"],
-        mechanism=values["mechanism"],
-        adjacency=adjacency_of(values),
-        calibration=values["calibration"],
-        metric="levenshtein" if hides_lengths else "hamming",
-        max_length=read_whole("max_length", values["max_length"]) if hides_lengths else None,
-        **_costs(values),
-        **_beyond(values),
-    )
-    if not hides_lengths:
+    choice = choice_of(values, adjacency_of(values))
+    if choice.metric == "hamming":
         return choose_mechanism(choice, subject.language)
     if subject.language.graph is None:
         return choose_mechanism(choice, choice.language(alphabet=subject.language.alphabet))
@@ -213,27 +200,6 @@ def adjacency_of(values: Mapping[str, str]) -> int | Literal["all"]:
     if undecided(values):
         raise ParameterError("adjacency", expected="a choice: on a model b is a decision", found="none yet")
     return 1 if values["source"] == "alphabet" else EXAMPLE_ADJACENCY
-
-
-def _beyond(values: Mapping[str, str]) -> dict[str, str]:
-    """What is kept beyond b, where "auto" chooses by Hamming distance: others keep what their loss says."""
-    by_name = values["mechanism"] != AUTO or (values.get("cost", AUTO) != AUTO and values["source"] != "alphabet")
-    return {} if by_name or not values.get("beyond") else {"beyond": values["beyond"]}
-
-
-def _costs(values: Mapping[str, str]) -> dict[str, Any]:
-    """What a wrong symbol costs, where the form asks and the words are those of a model."""
-    cost = values.get("cost", AUTO)
-    if cost == AUTO or values["source"] == "alphabet":
-        return {}
-    given: dict[str, Any] = {"cost": cost}
-    if cost != "hamming":
-        given["cap"] = values["cap"].strip() or None
-    if cost == "given":
-        if not values["costs"]:
-            raise ParameterError("costs", expected="a table of costs: drop a file below", found="none yet")
-        given["costs"] = read_costs(values["costs"])
-    return given
 
 
 def read_whole(name: str, text: str) -> int:
@@ -301,11 +267,6 @@ def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float
     return f'{little}<p class="quiet">An attacker who knows the public model: {text}.{scale}</p>'
 
 
-def shown_epsilon(epsilon: float) -> str:
-    """ε, rounded against the claim."""
-    return "infinite" if math.isinf(epsilon) else shown_at_least(epsilon)
-
-
 def marked_word(word: Word, released: Word, separator: str) -> str:
     """A released word as HTML, with the symbols that differ marked; not by colour alone."""
     pieces = []
@@ -325,12 +286,3 @@ def marked_edits(word: Word, released: Word, separator: str) -> str:
         else:
             pieces += [f"<b>{symbol}</b>" for symbol in shown] or ["<b>·</b>"]
     return (html.escape(separator) or "").join(pieces)
-
-
-def counted(count: float, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "symbol"), counted(0.25, "symbol")
-    ('1 symbol', '0.25 symbols')
-    """
-    return f"{count:.3g} {noun}" + ("" if count == 1 else "s")

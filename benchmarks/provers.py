@@ -1,0 +1,221 @@
+"""Which proof decides a rate: for some forty settings, the rate and the processor time of each family alone.
+
+`python -m benchmarks.provers [--seconds 60] [PART …]` prints a line of JSON for each setting (whose name contains PART)
+and family: the share of ε/b that the rate reaches (1/2 is the classic rate), and the seconds. A family that takes
+longer is ended. `boxes` begin with what the quick certificate proves; `all` is what a mechanism with a named cost gets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import symveil as sv
+from benchmarks.shanghai import trips_and_chain
+from symveil.calibration.block_bounds import chain_bounds, chain_search
+from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting, calibrated_rate
+from symveil.calibration.certify import spread_bound
+from symveil.calibration.costs.loss import searched_loss
+from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.meeting import met_rate
+from symveil.calibration.search import largest_rate
+from symveil.calibration.windows import window_loss, window_search
+from symveil.examples.road_network import grid_roads, town
+from symveil.languages.costs import hamming
+from symveil.languages.runs import RunLanguage
+from symveil.languages.swap_costs import swap
+
+_EVALUATIONS, _TOLERANCE = 8, Fraction(1, 2000)
+
+
+def _ring(states: int, steps: tuple[int, ...] = (0, 1, 2)) -> sv.MarkovChain:
+    names = [f"s{number:03}" for number in range(states)]
+    rows = [(names[at], names[(at + step) % states], Fraction(1, len(steps))) for at in range(states) for step in steps]
+    return sv.MarkovChain.from_transitions(rows)
+
+
+def _dense(states: int, degree: int) -> sv.MarkovChain:
+    dice, names = random.Random(1), [f"s{number:03}" for number in range(states)]
+    rows = [(name, to, Fraction(1, degree)) for name in names for to in dice.sample(names, degree)]
+    return sv.MarkovChain.from_transitions(rows, states=names)
+
+
+def _actions(states: int, symbols: int, density: float, seed: int) -> sv.TransitionSystem:
+    dice, names = random.Random(seed), [f"q{number}" for number in range(states)]
+    rows = [(name, symbol, dice.choice(names)) for name in names for symbol in "abcdefgh"[:symbols]
+            if dice.random() < density]  # fmt: skip
+    left = {name for name, _, _ in rows}
+    rows += [(name, "a", dice.choice(names)) for name in names if name not in left]
+    return sv.TransitionSystem.from_transitions(rows, states=names, initial="q0")
+
+
+MODELS: dict[str, Callable[[], object]] = {
+    "town": town,
+    "ring of 12": lambda: _ring(12),
+    "ring of 60": lambda: _ring(60),
+    "dense, 20": lambda: _dense(20, 10),
+    "dense, 30": lambda: _dense(30, 4),
+    "grid of 36": lambda: grid_roads(6, seed=2),
+    "actions, 6": lambda: _actions(6, 3, 0.7, 1),
+    "actions, 12": lambda: _actions(12, 2, 0.8, 7),
+    "actions, 20": lambda: _actions(20, 4, 0.6, 3),
+    "actions, 60": lambda: _actions(60, 3, 0.8, 1),
+    "actions, 60, two symbols": lambda: _actions(60, 2, 1.0, 5),
+    "Shanghai": lambda: (trips_and_chain() or (None, None))[1],
+}
+
+SETTINGS: tuple[tuple[str, int, int, str, str], ...] = (
+    ("town", 9, 1, "3", ""), ("town", 20, 1, "1", ""), ("town", 20, 2, "4", ""), ("town", 40, 2, "8", ""),
+    ("town", 12, 3, "6", ""), ("town", 20, 4, "16", "public"), ("town", 9, 2, "4", "swap"), ("town", 9, 1, "3", "swap"),
+    ("ring of 12", 8, 2, "6", ""), ("ring of 12", 30, 1, "1/2", ""), ("ring of 12", 30, 2, "4", ""),
+    ("ring of 12", 30, 4, "8", ""), ("ring of 12", 30, 1, "3", "prior"), ("ring of 12", 10, 2, "4", "swap"),
+    ("ring of 60", 20, 1, "2", ""), ("ring of 60", 20, 2, "4", ""), ("ring of 60", 20, 4, "30", ""),
+    ("dense, 20", 12, 1, "2", ""), ("dense, 20", 12, 2, "8", ""), ("dense, 30", 16, 2, "4", ""),
+    ("dense, 30", 40, 3, "12", ""), ("grid of 36", 20, 1, "2", ""), ("grid of 36", 20, 2, "4", "public"),
+    ("grid of 36", 12, 4, "16", ""), ("grid of 36", 12, 2, "4", "swap"), ("actions, 6", 30, 1, "4", ""),
+    ("actions, 6", 30, 2, "4", ""), ("actions, 6", 12, 3, "12", ""), ("actions, 12", 20, 1, "1", ""),
+    ("actions, 12", 20, 2, "3", ""), ("actions, 20", 16, 1, "2", ""), ("actions, 20", 16, 2, "8", ""),
+    ("actions, 60", 20, 1, "2", ""), ("actions, 60", 20, 1, "8", ""), ("actions, 60", 20, 2, "8", ""),
+    ("actions, 60, two symbols", 20, 1, "2", ""), ("actions, 60, two symbols", 30, 2, "30", ""),
+    ("Shanghai", 20, 1, "2", "public"), ("Shanghai", 20, 2, "4", "public"), ("Shanghai", 49, 4, "16", "public"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """A setting with its budget."""
+
+    weighting: Weighting
+    epsilon: Fraction
+
+    def best(self, loss_at: Callable[[Fraction], Fraction]) -> Fraction:
+        """The largest rate that a bound proves, by the search of the quick certificate."""
+        farthest = self.weighting.farthest
+        result = largest_rate(
+            lambda rate: min(loss_at(rate), 2 * farthest * rate), epsilon=self.epsilon,
+            safe=self.epsilon / (2 * farthest), slope=farthest, limit=self.epsilon, tolerance=_TOLERANCE,
+            evaluations=_EVALUATIONS,
+        )  # fmt: skip
+        return self.epsilon / (2 * farthest) if result is None else result.rate
+
+
+def _by_spread(question: Question) -> Fraction | None:
+    weighting = question.weighting
+    if not weighting.is_plain:
+        return None
+
+    def loss_at(rate: Fraction) -> Fraction:
+        bound = spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
+        return weighting.farthest * rate + Fraction(min(bound, 1e6))
+
+    return question.best(loss_at)
+
+
+def _by_windows(question: Question) -> Fraction | None:
+    weighting = question.weighting
+    if not weighting.is_plain:
+        return None
+    search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
+    return None if search is None else question.best(lambda rate: window_loss(search, rate))
+
+
+def _by_blocks(question: Question) -> Fraction | None:
+    weighting = question.weighting
+    if not weighting.is_plain:
+        return None
+    search = chain_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
+    if search is None:
+        return None
+    return question.best(lambda rate: chain_bounds(search, rate, weighting.adjacency).loss(rate, weighting.adjacency))
+
+
+def _by_boxes_at_once(question: Question) -> Fraction | None:
+    return question.best(lambda rate: searched_loss(question.weighting, rate, nodes=0).loss)
+
+
+def _by_boxes(question: Question) -> Fraction | None:
+    return certify_cost(question.weighting, epsilon=question.epsilon).rate
+
+
+def _by_halves(question: Question) -> Fraction | None:
+    if question.weighting.halves_work > MOST_HALVES_WORK:
+        return None
+    result = met_rate(question.weighting, epsilon=question.epsilon)
+    return None if result is None else result.rate
+
+
+def _by_all(question: Question) -> Fraction | None:
+    return calibrated_rate(question.weighting, epsilon=question.epsilon).rate
+
+
+FAMILIES: dict[str, Callable[[Question], Fraction | None]] = {
+    "spread": _by_spread, "windows": _by_windows, "blocks": _by_blocks, "boxes at once": _by_boxes_at_once,
+    "boxes": _by_boxes, "halves": _by_halves, "all": _by_all,
+}  # fmt: skip
+
+
+def _question(model: object, length: int, adjacency: int, epsilon: str, options: str) -> Question:
+    language = sv.runs(model, length, public_start=options == "public")
+    assert isinstance(language, RunLanguage)
+    cost = swap(language, adjacency=adjacency) if options == "swap" else hamming(language)
+    return Question(
+        Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=options == "prior"), Fraction(epsilon)
+    )
+
+
+def _measured(setting: tuple[str, int, int, str, str], family: str, answers: multiprocessing.SimpleQueue[str]) -> None:
+    model = MODELS[setting[0]]()
+    if model is None:
+        answers.put("no data here")
+        return
+    question = _question(model, *setting[1:])
+    begin = time.process_time()
+    rate = FAMILIES[family](question)
+    seconds = round(time.process_time() - begin, 2)
+    share = None if rate is None else round(float(rate * question.weighting.drops / question.epsilon), 4)
+    answers.put(json.dumps({"share": share, "seconds": seconds}))
+
+
+def rows(parts: list[str], limit: float) -> Iterator[dict[str, object]]:
+    """Each setting and family, in a process of its own so that it can be ended."""
+    context = multiprocessing.get_context("fork")
+    for setting in SETTINGS:
+        model, length, adjacency, epsilon, options = setting
+        name = f"{model}, n = {length}, b = {adjacency}, ε = {epsilon}{', ' + options if options else ''}"
+        if parts and not any(part in name for part in parts):
+            continue
+        for family in FAMILIES:
+            answers: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
+            process = context.Process(target=_measured, args=(setting, family, answers))
+            process.start()
+            process.join(limit)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+                yield {"setting": name, "family": family, "longer than": limit}
+            elif answers.empty():
+                yield {"setting": name, "family": family, "failed": process.exitcode}
+            else:
+                answer = answers.get()
+                known = json.loads(answer) if answer.startswith("{") else {"note": answer}
+                yield {"setting": name, "family": family, **known}
+
+
+def main() -> None:
+    """Print the lines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0, help="after so many a family is ended")
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    options = parser.parse_args()
+    for row in rows(options.parts, options.seconds):
+        print(json.dumps(row, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

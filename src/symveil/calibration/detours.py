@@ -1,0 +1,281 @@
+"""What one detour of any length can lose: shortest paths over the windows of boxes, one pass for every length.
+
+See docs/theory/graceful.md, *Detours of any length*. Along a word's own states the weight of what comes before grows by
+the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes before it
+and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the same ends,
+and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.
+
+Rounding. Boxes are rounded outwards; G and what an end is worth are sums of products of non-negative numbers, widened
+by more than their error, and so are their logarithms. A sum of m logarithms is wrong by less than m²·max·2⁻⁵³.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, has_hidden_start
+from symveil.calibration.costs.boxes import Boxes
+from symveil.calibration.costs.graph import CostGraph, Floats, Integers
+from symveil.calibration.costs.outcome import at_once, slices
+from symveil.languages.compiling import compiled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The windows that words really have at some step, with the boxes of all steps at which they have them.
+
+    Near its beginning a word has windows that reach back to it, each at one step (`step`); all others are as long as
+    windows get, and their boxes are hulls over all positions (`step` is −1).
+    """
+
+    row: Integers
+    state: Integers
+    step: Integers
+    low: Floats
+    high: Floats
+
+
+def _known_rows(boxes: Boxes, steps: int, *, forwards: bool) -> _Rows:
+    windows, longest = boxes.rows, boxes.rows.longest
+    rows, at, low, high = [], [], [], []
+
+    def slot(away: int) -> int:
+        return int(boxes.slot_of[away if forwards else steps - away])
+
+    for length in range(min(longest, steps) + 1):
+        chosen = slice(int(windows.begin[length]), int(windows.begin[length + 1]))
+        whole = length < longest
+        slots = [slot(length)] if whole else sorted({slot(away) for away in range(length, steps + 1)})
+        valid = boxes.valid[slots, chosen]
+        held = np.flatnonzero(valid.any(axis=0))
+        if not len(held):
+            continue
+        least, most = np.full((len(held), boxes.low.shape[2]), np.inf), np.zeros((len(held), boxes.low.shape[2]))
+        for number, each in enumerate(slots):
+            here = valid[number, held]
+            which = chosen.start + held[here]
+            least[here] = np.minimum(least[here], boxes.low[each, which])
+            most[here] = np.maximum(most[here], boxes.high[each, which])
+        rows.append(chosen.start + held)
+        at.append(np.full(len(held), length if whole else -1))
+        low.append(least)
+        high.append(most)
+    row = np.concatenate(rows)
+    return _Rows(row, windows.state[row], np.concatenate(at), np.concatenate(low), np.concatenate(high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The windows of a language's words as a graph: `low` ≤ ln G ≤ `high` for each edge; `rows` is its nodes."""
+
+    rows: _Rows
+    first: Integers
+    other: Integers
+    low: Floats
+    high: Floats
+
+
+def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, float]:
+    """For every kind of block that fits, a bound on ln Z(v)/Z(w) of words that differ in one of them, rounded up.
+
+    Parameters
+    ----------
+    graph
+        A chain's, by Hamming distance; with or without a balanced prior.
+    left, right
+        Its boxes, of all states.
+    """
+    steps = _steps(graph, left)
+    ends = _known_rows(right, graph.steps, forwards=False)
+    meet_first, meet_low, meet_high = _meetings(graph, steps.rows, ends)
+    end_low, end_high = _last_totals(graph, left, steps.rows)
+    virtual = int(graph.starts[0]) if has_hidden_start(graph) else -1
+    padding = -1 if graph.padding is None else graph.padding
+
+    def worst(part: slice) -> Floats:
+        return _worst_spans(  # type: ignore[no-any-return]
+            steps.first, steps.other, steps.low, steps.high, steps.rows.state, steps.rows.step, graph.symbol,
+            int(graph.symbol.max()) + 1, padding, virtual, left.rows.longest, graph.steps, _tail_steps(graph),
+            meet_first, meet_low, meet_high, end_low, end_high, part.start, part.stop,
+        )  # fmt: skip
+
+    spans = np.maximum.reduce(at_once(worst, slices(len(steps.rows.row), fewest=64)))
+    logs = np.concatenate([steps.low, steps.high, meet_low, meet_high, end_low, end_high])
+    widest = float(np.abs(logs[np.isfinite(logs)]).max(initial=0.0))
+    rounded = (graph.steps + 4) ** 2 * (widest + 1) * 2.0**-51
+    bounds = {}
+    for hidden, where in ((0, (INNER, FINAL)), (1, (INITIAL, WHOLE))):
+        for ending in range(2):
+            for length in range(1, graph.steps + 1):
+                value = float(spans[hidden, ending, length])
+                if value > -math.inf:
+                    bounds[Kind(where[ending], length)] = max(value, 0.0) + rounded if value < math.inf else math.inf
+    return bounds
+
+
+def _tail_steps(graph: CostGraph) -> int:
+    """How many steps after a block both words are in the same state: one, or two where states are edges."""
+    return 1 if graph.weights.balance is None else 2
+
+
+def _steps(graph: CostGraph, left: Boxes) -> Steps:
+    rows, windows = _known_rows(left, graph.steps, forwards=True), left.rows
+    node = np.full(windows.count, -1)
+    node[rows.row] = np.arange(len(rows.row))
+    follow = (rows.step < 0).astype(np.int64)  # windows of full length slide; shorter ones grow
+    begin, end = windows.next_first[follow, rows.row], windows.next_first[follow, rows.row + 1]
+    degree = end - begin
+    source = np.repeat(np.arange(len(rows.row)), degree)
+    number = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
+    other = node[windows.following[np.repeat(begin, degree) + number]]
+    source, other = source[other >= 0], other[other >= 0]
+    moves = sparse.csc_array((graph.weight, graph.other, graph.first), shape=(graph.size, graph.size))  # transposed
+    reached = rows.state[other]
+    with np.errstate(invalid="ignore", over="ignore"):
+        low = np.asarray(moves @ rows.low.T)[reached, source] * (1 - 4 * graph.rounding)
+        high = np.asarray(moves @ rows.high.T)[reached, source] * (1 + 4 * graph.rounding)
+    first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(rows.row)))]).astype(np.int64)
+    return Steps(rows, first, other.astype(np.int64), _log_down(low), _log_up(high))
+
+
+def _meetings(graph: CostGraph, rows: _Rows, ends: _Rows) -> tuple[Integers, Floats, Floats]:
+    """ln of Σ α(y)β(y) over a word's own, for each window before a state and each window after it.
+
+    Node u has the entries first[u] … first[u + 1] − 1, one for each window after its state, in the same order.
+    """
+    slack = 4 * (graph.size + 8) * 2.0**-53
+    after = [np.flatnonzero(ends.state == state) for state in range(graph.size)]
+    counts = np.array([len(after[state]) for state in rows.state])
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    low, high = np.empty(int(first[-1])), np.empty(int(first[-1]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for state in np.unique(rows.state).tolist():
+            here, beside = np.flatnonzero(rows.state == state), after[state]
+            if len(beside):
+                entry = first[here][:, None] + np.arange(len(beside))[None, :]
+                low[entry] = (rows.low[here] @ ends.low[beside].T) * (1 - slack)
+                high[entry] = (rows.high[here] @ ends.high[beside].T) * (1 + slack)
+    return first, _log_down(low), _log_up(high)
+
+
+def _last_totals(graph: CostGraph, left: Boxes, rows: _Rows) -> tuple[Floats, Floats]:
+    """ln of Σ α(y)·(what ending in y is worth) over a word's own α, for windows that end words; no others."""
+    slot, ends = int(left.slot_of[graph.steps]), min(left.rows.longest, graph.steps)
+    able = (left.rows.length[rows.row] == ends) & left.valid[slot, rows.row] & (graph.final[rows.state] > 0)
+    able &= rows.state != (-1 if graph.padding is None else graph.padding)  # a block is of real symbols
+    slack = 4 * (graph.size + 8) * 2.0**-53
+    low, high = np.full(len(rows.row), np.inf), np.full(len(rows.row), -np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        low[able] = _log_down(left.low[slot, rows.row[able]].astype(np.float64) @ graph.final * (1 - slack))
+        high[able] = _log_up(left.high[slot, rows.row[able]].astype(np.float64) @ graph.final * (1 + slack))
+    return low, high
+
+
+def _log_down(values: Floats) -> Floats:
+    logs = np.log(values)
+    return logs - (np.abs(logs) + 1) * 2.0**-50
+
+
+def _log_up(values: Floats) -> Floats:
+    logs = np.log(np.where(np.isnan(values), np.inf, values))  # 0·∞: a box without an upper end
+    return np.where(np.isinf(logs), np.inf, logs + (np.abs(logs) + 1) * 2.0**-50)
+
+
+@compiled
+def _worst_spans(
+    first, other, low, high, state, at_step, symbol, letters, padding, virtual, longest, steps, tail,
+    meet_first, meet_low, meet_high, end_low, end_high, begin, end,
+):  # fmt: skip
+    """[hidden start, ends the word, length]: the largest sum minus the smallest, from each of some nodes; −∞ for none.
+
+    Both paths have the same first node. They meet in one state, with the same window after it, `tail` steps after the
+    block; where the word ends before that, in the same symbol.
+    """
+    size, states, widest = len(first) - 1, len(symbol), 1
+    for u in range(size):
+        widest = max(widest, meet_first[u + 1] - meet_first[u])
+    worst = np.full((2, 2, steps + 1), -np.inf)
+    most, least = np.full(size, -np.inf), np.full(size, np.inf)
+    most_next, least_next = np.full(size, -np.inf), np.full(size, np.inf)
+    active, active_next = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    top, bottom = np.full((states, widest), -np.inf), np.full((states, widest), np.inf)
+    met, is_met = np.zeros(states, dtype=np.int64), np.zeros(states, dtype=np.int64)
+    top_of, bottom_of = np.full(letters, -np.inf), np.full(letters, np.inf)
+    for start in range(begin, end):
+        hidden = 1 if state[start] == virtual else 0
+        exactly = 0 if hidden == 1 else at_step[start]
+        left = steps - (exactly if exactly >= 0 else longest)  # no word has a window of that length before
+        count = 1
+        active[0] = start
+        most[start] = 0.0
+        least[start] = 0.0
+        for step in range(1, left + 1):
+            count_next = 0
+            for i in range(count):
+                u = active[i]
+                if step == 1 or state[u] != padding:  # blocks are of real symbols
+                    for e in range(first[u], first[u + 1]):
+                        t = other[e]
+                        if most_next[t] == -np.inf:
+                            active_next[count_next] = t
+                            count_next += 1
+                        most_next[t] = max(most_next[t], most[u] + high[e])
+                        least_next[t] = min(least_next[t], least[u] + low[e])
+                most[u] = -np.inf
+                least[u] = np.inf
+            count = count_next
+            for i in range(count):
+                t = active_next[i]
+                active[i] = t
+                most[t] = most_next[t]
+                least[t] = least_next[t]
+                most_next[t] = -np.inf
+                least_next[t] = np.inf
+            if step > tail:
+                count_met = 0
+                for i in range(count):
+                    u = active[i]
+                    c = state[u]
+                    for m in range(meet_first[u + 1] - meet_first[u]):
+                        if is_met[c] == 0:
+                            is_met[c] = 1
+                            met[count_met] = c
+                            count_met += 1
+                        top[c, m] = max(top[c, m], most[u] + meet_high[meet_first[u] + m])
+                        bottom[c, m] = min(bottom[c, m], least[u] + meet_low[meet_first[u] + m])
+                for i in range(count_met):
+                    c = met[i]
+                    is_met[c] = 0
+                    for m in range(widest):
+                        if top[c, m] > -np.inf:
+                            worst[hidden, 0, step - tail] = max(worst[hidden, 0, step - tail], top[c, m] - bottom[c, m])
+                            top[c, m] = -np.inf
+                            bottom[c, m] = np.inf
+            if exactly >= 0 and step < left:
+                continue
+            for after in range(tail):  # so many symbols after the block end the word
+                if step - after < 1:
+                    continue
+                for a in range(letters):
+                    top_of[a] = -np.inf
+                    bottom_of[a] = np.inf
+                for i in range(count):
+                    u = active[i]
+                    if end_high[u] > -np.inf:
+                        a = 0 if after == 0 else symbol[state[u]]
+                        top_of[a] = max(top_of[a], most[u] + end_high[u])
+                        bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
+                ending = 1 if after == 0 else 0
+                for a in range(letters):
+                    if top_of[a] > -np.inf:
+                        worst[hidden, ending, step - after] = max(
+                            worst[hidden, ending, step - after], top_of[a] - bottom_of[a]
+                        )
+        for i in range(count):
+            most[active[i]] = -np.inf
+            least[active[i]] = np.inf
+    return worst

@@ -1,0 +1,420 @@
+"""The largest rate at which any two words lose at most ρ for each position in which they differ.
+
+See docs/theory/graceful.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
+words of the language: so the whole promise is one number for each length of a block, L(ℓ) ≤ ρℓ (Theorem 1). By what the
+words allow:
+
+* at most 10⁴ words: all pairs are compared (`enumeration`): exact;
+* words that are halves: blocks of few symbols are compared, and for longer ones the largest Z over the smallest is
+  enough (Theorem 2): certified;
+* other chains of some hundred states: shortest paths over windows of boxes for all lengths (Theorem 3), and the search
+  over blocks for the few short lengths where these do not do: certified.
+
+The loss may fall where the rate rises, so that each rate which is used is proved itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from symveil.calibration import kept
+from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting
+from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.certify import MOST_BALANCED_WORDS, graceful_rate
+from symveil.calibration.costs.blocks import root_work
+from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
+from symveil.calibration.costs.graph import CostGraph, cost_graph
+from symveil.calibration.costs.outcome import LossyPair
+from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
+from symveil.calibration.costs.search import BlockSearch
+from symveil.calibration.detours import detour_ratios
+from symveil.calibration.enumeration import MOST_WORDS
+from symveil.calibration.meeting import meeting_work
+from symveil.calibration.meeting_blocks import BlockComparison, splits
+from symveil.calibration.meeting_groups import Worst
+from symveil.calibration.meeting_tables import HalfTables
+from symveil.calibration.meeting_windows import WindowSpread
+from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
+from symveil.errors import ParameterError
+from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.progress import Progress, part, silent
+from symveil.numbers.rationals import exact
+
+FORMAT = "symveil-graceful-1"
+"""Changes with every change of the proof or of the search."""
+
+_LARGEST_RATE = 100
+_EVALUATIONS, _MOST_STOPS = 4, 8
+_SHORT = (1, 2, 3)  # so many differing symbols have the pairs that say up to which rate a proof can be hoped for
+_FIRST_BELOW = Fraction(1, 500)
+_NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pair rules out the search ends; by halves
+_COMPARED = (1, 2)  # lengths of blocks up to which words are compared, if there are such halves
+_NODES = 3000
+_MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
+_QUICK_HALVES_WORK, _QUICK_WINDOW_WORK = 1e10, 2e7  # multiplications; windows × edges × steps
+_MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
+_MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
+
+_answers: LastFew[str, CertifiedRate] = LastFew(64)
+
+
+@dataclass(frozen=True, slots=True)
+class PerPosition:
+    """No two words lose more than `bound` for each position in which they differ; `pairs` lose much.
+
+    `stopped`: the comparison ended at a pair that loses more than what was to be proved, and `bound` is what it loses.
+    """
+
+    bound: Fraction
+    pairs: tuple[Pair, ...] = ()
+    stopped: bool = False
+
+
+def certified_graceful_rate(
+    weighting: Weighting,
+    *,
+    per_position: Fraction,
+    thorough: bool = True,
+    of_many_lengths: bool = False,
+    progress: Progress | None = None,
+    claimed: Fraction | None = None,
+) -> CertifiedRate | None:
+    """A rate at which any two words lose at most `per_position` for every position in which they differ.
+
+    None where the model is no chain and has many words, where a proof would take long, and where no rate above the
+    classic one is proved. Answers are stored in memory and on disk (`kept`); what comes from the disk is proved again
+    before it is used: one evaluation instead of a search.
+
+    Parameters
+    ----------
+    weighting
+        Words of a model with the Hamming distance, and any prior.
+    per_position
+        ρ = ε/b.
+    thorough
+        Whether words of many lengths get a certificate that takes minutes for some of the lengths.
+    of_many_lengths
+        Whether words of other lengths are released too: then one proof is made for many of them where there is one.
+    progress
+        Gets how much of the search is done.
+    claimed
+        A rate to be proved, in one evaluation; None: the largest is searched for.
+
+    >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
+    >>> rows = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=24)       # 121,393 words
+    >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    >>> result = certified_graceful_rate(weighting, per_position=Fraction(2))
+    >>> round(float(result.rate), 2), result.how
+    (1.78, 'certified')
+    """
+    language = weighting.language
+    if weighting.farthest == 0:
+        return None
+    if language.has_at_most(MOST_BALANCED_WORDS if weighting.balanced else MOST_WORDS):
+        return graceful_rate(
+            language,
+            per_position=per_position,
+            adjacency=weighting.adjacency,
+            with_prior=weighting.with_prior,
+            balanced=weighting.balanced,
+            claimed=claimed,
+        )
+    proof = GracefulProof(weighting)
+    if of_many_lengths and not proof.is_quick:
+        proof = GracefulProof(weighting.covering)
+        if not (proof.weighting.with_shorter and (proof.is_quick or thorough)):
+            return None
+    if not proof.is_affordable:
+        return None
+    covering = proof.weighting
+    most = min(weighting.farthest, covering.farthest)
+    digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
+    shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
+    key = hashlib.sha256(repr(shape).encode()).hexdigest()
+    if claimed is not None:
+        result = _evaluated(proof, claimed, per_position, progress or silent)
+    else:
+        result = _answers.of(key, lambda: _searched(proof, per_position, key, progress or silent))
+    if result.how == "classic":
+        return None
+    return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
+
+
+class GracefulProof:
+    """What proves that a rate keeps within a loss for each position, for one language with its prior."""
+
+    def __init__(self, weighting: Weighting) -> None:
+        self.weighting = weighting
+
+    @computed_once
+    def _graph(self) -> CostGraph | None:
+        """The graph at some rate, for its size; None where the model is no chain."""
+        graph = self.weighting.language.graph
+        if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
+            return None
+        return cost_graph(self.weighting.weights(Fraction(1)), with_shorter=self.weighting.with_shorter)
+
+    @computed_once
+    def _halves(self) -> int:
+        """Up to which length blocks can be compared by halves of words in some seconds; 0 where no words are halves."""
+        if self.weighting.with_shorter:
+            return 0
+        each = [replace(self.weighting, adjacency=length) for length in _COMPARED]
+        return max((one.adjacency for one in each if meeting_work(one) <= MOST_HALVES_WORK), default=0)
+
+    @computed_once
+    def _searched(self) -> int:
+        """Up to which length blocks can be searched at some rate in a minute; −1 where not even boxes can be had."""
+        graph = self._graph
+        if graph is None or not graph.is_bounded or not is_affordable(graph):
+            return -1
+        moves = float(len(graph.other)) * graph.steps
+        if moves > _MOST_MOVES or moves * graph.size > _MOST_BOX_WORK:
+            return -1
+        window = longest_window(graph, patient=True)
+        if rows_needed(graph.back, graph.earlier, window) > _MOST_WINDOWS:
+            return -1
+        longest = 1
+        while longest < graph.steps and root_work(graph, longest + 1) <= _MOST_SEARCHED_WORK:
+            longest += 1
+        return longest
+
+    @property
+    def by_halves(self) -> bool:
+        """Whether words are halves that can be listed."""
+        return self._graph is not None and bool(self._halves)
+
+    @property
+    def is_affordable(self) -> bool:
+        """Whether a rate can be tried in a minute: a function of the public model's size."""
+        return self.by_halves or self._searched > 0
+
+    @computed_once
+    def is_quick(self) -> bool:
+        """Whether a rate can be tried in a few seconds."""
+        if self._graph is None:
+            return False
+        if self.by_halves:
+            return meeting_work(replace(self.weighting, adjacency=self._halves)) <= _QUICK_HALVES_WORK
+        if self._searched < 1:
+            return False
+        window = longest_window(self._graph, patient=True)
+        rows = rows_needed(self._graph.back, self._graph.earlier, window)
+        return rows * len(self._graph.other) * self._graph.steps <= _QUICK_WINDOW_WORK
+
+    def per_position(
+        self, rate: Fraction, most: Fraction, *, to_the_end: bool = True, progress: Progress = silent
+    ) -> PerPosition:
+        """What two words lose at a rate for each position: a bound if it is at most `most`, else that is not proved.
+
+        Parameters
+        ----------
+        rate
+            η.
+        most
+            ρ: what is to be proved.
+        to_the_end
+            Whether all words that are halves are compared, also after some that lose more.
+        progress
+            Gets how much is done and of how much; may raise an exception to end it.
+        """
+        if rate > _LARGEST_RATE:
+            return PerPosition(2 * rate)
+        result = self._by_halves(rate, most, progress, to_the_end=to_the_end) if self.by_halves else None
+        if result is None:
+            result = self._by_detours(rate, most, progress) if self._searched > 0 else PerPosition(2 * rate)
+        return result
+
+    # --- words that are halves -------------------------------------------------------------------
+
+    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> PerPosition | None:
+        """Theorem 2; None where weights leave the range of floats."""
+        weighting = replace(self.weighting, adjacency=self._halves)
+        tables = HalfTables(weighting, weighting.weights(rate))
+        if not tables.is_bounded:
+            return None
+        cut = splits(weighting.language.length, self._halves, public_start=tables.begin > 0)[1]
+        spread = WindowSpread(tables, cut, self._halves + 1)
+        comparison, worst = BlockComparison(tables, also=spread.add), Worst()
+        progress(0, 100)
+        for share in comparison.compare(worst):
+            progress(int(100 * share), 100)
+            lost = max((Fraction(value) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
+            if not to_the_end and lost > most:
+                return PerPosition(lost, worst.pairs, stopped=True)
+        widening = Fraction(comparison.rounding(worst.largest_log))
+        short = max(
+            ((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.largest_each.items()),
+            default=rate,
+        )
+        if short > most:
+            return PerPosition(short, worst.pairs)
+        long = [
+            rate + (Fraction(ratio) + widening) / length if ratio < math.inf else 2 * rate
+            for length, ratio in spread.log_ratios().items()
+        ]
+        return PerPosition(max([short, *long]), worst.pairs)
+
+    # --- detours of all lengths ------------------------------------------------------------------
+
+    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> PerPosition:
+        """Theorem 3, and the search over blocks for the short ones that it leaves."""
+        progress(0, 100)
+        graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
+        if not graph.is_bounded:
+            return PerPosition(2 * rate)
+        window = longest_window(graph, patient=True)
+        search = BlockSearch(graph, self._searched, largest_step=1.0, window=window)
+        progress(50, 100)
+        values = {
+            kind: rate + Fraction(ratio) / kind.length if ratio < math.inf else 2 * rate
+            for kind, ratio in detour_ratios(graph, search.left, search.right).items()
+        }
+        values = {kind: min(value, 2 * rate) for kind, value in values.items()}
+        progress(75, 100)
+        bound = max((value for value in values.values() if value <= most), default=rate)
+        left = sorted((kind for kind, value in values.items() if value > most), key=lambda kind: kind.length)
+        too_long = [values[kind] for kind in left if kind.length > self._searched]
+        if too_long:
+            return PerPosition(max(too_long))
+        for number, kind in enumerate(left):
+            target = most * kind.length
+
+            def report(share: float, number: int = number) -> None:
+                progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100)
+
+            result = search.largest(
+                kind,
+                target=float(target) * (1 - 2.0**-40),
+                nodes=_NODES,
+                stop_at=float(target),
+                report=lambda share, number=number: progress(
+                    75 + int(25 * (number + min(share, 1.0)) / len(left)), 100
+                ),
+            )
+            if not result.exists:
+                continue
+            high = min(Fraction(result.high), 2 * rate * kind.length) if result.high < math.inf else 2 * target
+            bound = max(bound, high / kind.length)
+            if bound > most:
+                return PerPosition(bound, _words(search, self.weighting, result.pair))
+        return PerPosition(bound)
+
+
+def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) -> tuple[Pair, ...]:
+    """The pair that a search ended with, if it is one of two words of the language."""
+    graph, language = search.graph, weighting.language
+    if pair is None or (graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own):
+        return ()
+    lead = (int(graph.symbol[pair.start]),) if language.public_start and language.length else ()
+    return ((np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)),)
+
+
+def _classic(per_position: Fraction) -> CertifiedRate:
+    """What needs no proof."""
+    return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
+
+
+def _evaluated(proof: GracefulProof, rate: Fraction, per_position: Fraction, progress: Progress) -> CertifiedRate:
+    """The certificate of a rate, in one evaluation; the classic one where it loses more."""
+    result = proof.per_position(rate, per_position, progress=progress)
+    return _classic(per_position) if result.bound > per_position else _certificate(rate, result)
+
+
+# --- the search for a rate -------------------------------------------------------------------------
+
+
+def _searched(proof: GracefulProof, per_position: Fraction, key: str, progress: Progress) -> CertifiedRate:
+    """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
+    classic = _classic(per_position)
+    known = _stored_rate(key, per_position)
+    if known is not None:
+        result = proof.per_position(known, per_position, progress=progress)
+        if result.bound <= per_position:
+            return _certificate(known, result)
+    begin_search("a graceful rate")
+    pairs = _likely_pairs(proof.weighting, per_position)
+    limit = _ruled_out(proof.weighting, per_position, pairs)
+    best: tuple[Fraction, PerPosition] | None = None
+    failed, rate = limit, rounded_down(limit * (1 - _FIRST_BELOW))
+    missed: list[tuple[Fraction, Fraction]] = []
+    stops, number = 0, 0
+    while number < _EVALUATIONS:
+        lowest = classic.rate if best is None else best[0]
+        if failed <= lowest * (1 + _NEAR[proof.by_halves]):
+            break
+        if not lowest < rate < failed:
+            rate = rounded_down((lowest + failed) / 2)
+        reporting = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
+        result = proof.per_position(rate, per_position, to_the_end=stops >= _MOST_STOPS, progress=reporting)
+        stops, number = stops + result.stopped, number + (not result.stopped)
+        if result.bound <= per_position:
+            best = (rate, result)
+            rate = rounded_down((rate + failed) / 2)
+            continue
+        if best is None and result.bound >= 2 * rate:  # nothing is known of it, and less at smaller rates
+            break
+        worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in result.pairs]
+        limit = min(limit, _ruled_out(proof.weighting, per_position, worse))
+        missed.append((rate, result.bound - per_position))
+        below = limit * (1 - _FIRST_BELOW) if limit < rate else _below(missed)
+        failed, rate = min(rate, limit), rounded_down(below)
+    if best is None:
+        return classic
+    kept.keep(key, {"rate": str(best[0])})
+    return replace(_certificate(*best), ruled_out=float(limit))
+
+
+def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
+    """Where what was too much is hoped to be 0: on the line through the last two rates, a little below it.
+
+    >>> _below([(Fraction(3), Fraction(2)), (Fraction(2), Fraction(1))])
+    Fraction(9, 10)
+    """
+    rate, excess = missed[-1]
+    slope = Fraction(10, 13)  # seen on road networks
+    if len(missed) > 1 and missed[-2][0] > rate and missed[-2][1] > excess:
+        slope = (missed[-2][1] - excess) / (missed[-2][0] - rate)
+    return rate - excess / slope * Fraction(11, 10) if len(missed) > 1 else rate - excess / slope
+
+
+def _certificate(rate: Fraction, result: PerPosition) -> CertifiedRate:
+    return CertifiedRate(rate, result.bound, "certified", max(0.0, float(result.bound - rate)))
+
+
+def _stored_rate(key: str, per_position: Fraction) -> Fraction | None:
+    """A stored rate: a proposal, to be proved."""
+    entry = kept.load(key)
+    try:
+        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
+    except (KeyError, ParameterError):
+        return None
+    return rate if per_position / 2 < rate <= per_position and rate == rounded_down(rate) else None
+
+
+def _of(weighting: Weighting, pair: Pair) -> Weighting:
+    """The same weights, with the words of a pair just adjacent."""
+    return replace(weighting, adjacency=int((pair[0] != pair[1]).sum()), with_shorter=False)
+
+
+def _likely_pairs(weighting: Weighting, per_position: Fraction) -> list[Pair]:
+    """Words that differ in a few places and lose much, result from public ones."""
+    near = [replace(weighting, adjacency=most, with_shorter=False) for most in _SHORT if most <= weighting.farthest]
+    return [pair for each in near for pair in pairs_of_public_words(each, per_position)]
+
+
+def _ruled_out(weighting: Weighting, per_position: Fraction, pairs: list[Pair]) -> Fraction:
+    """A rate at which one of the pairs loses more than ρ for each position; ρ where none does."""
+    limit = per_position
+    for pair in pairs:
+        alone = _of(weighting, pair)
+        limit = rate_ruled_out(alone, per_position * alone.adjacency, [pair], limit, digits=3)
+    return limit

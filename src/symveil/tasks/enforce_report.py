@@ -1,0 +1,150 @@
+"""What enforces opacity, as reports: what a policy shows and costs, what a function or a supervisor does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symveil.enforcement.synthesize import Synthesis
+from symveil.numbers.rationals import shown_at_least, shown_at_most
+from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
+from symveil.tasks.enforce import read_probability
+from symveil.verification.opacity import run_observations
+
+_TITLE = "Enforcement"
+_MOST_REFUTING = 5
+_MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
+_LONGEST_FRACTION = 60
+
+
+def enforcement_report(document: dict[str, Any]) -> Report:
+    """What a policy shows instead of what gives a secret away, and what it promises; or why there is none.
+
+    Parameters
+    ----------
+    document
+        Of an enforcement.
+    """
+    if not document["enforceable"]:
+        nothing = "no safe observation of its length" if document["policy"] == "private" else "nothing at this distance"
+        answer = f"cannot be enforced: {nothing} can be shown for {' '.join(document['unenforceable'])}"
+        violation = ("violation", _probability(document["violation_before"]))
+        return facts_report(_TITLE, [("policy", document["policy"]), ("answer", answer), violation])
+    facts = [
+        ("policy", document["policy"]),
+        ("violation before", _probability(document["violation_before"])),
+        ("violation after", _probability(document["violation_after"])),
+        ("loss", _loss(document["epsilon"], document["how"])),
+        ("events changed on average", _number(document["expected_distance"])),
+        ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
+        *_least_error(document),
+    ]
+    strings = _sensitive_section(document["sensitive"], document["sensitive_count"])
+    return Report(title=_TITLE, sections=(strings, Section(_TITLE, (Facts.from_rows(facts),))))
+
+
+def synthesis_report(synthesis: Synthesis) -> Report:
+    """Whether a function or a supervisor hides the secrets, what it costs, and why where there is none."""
+    facts = [("policy", synthesis.policy), (synthesis.question.property_name, _answer(synthesis))]
+    if synthesis.refutation is not None:
+        listed = [" ".join(each) or "nothing at all" for each in synthesis.refutation[:_MOST_REFUTING]]
+        more = len(synthesis.refutation) - len(listed)
+        shown = ", ".join(listed) + (f" and {more} more" if more else "")
+        if synthesis.policy == "supervisor":
+            why = f"no disabling of such events prevents {shown}, which gives a secret away"
+        elif len(synthesis.refutation) == 1:
+            why = f"whatever is shown for {shown}, a secret is given away"
+        else:
+            why = f"every function gives a secret away for one of: {shown}"
+        facts.append(("why", why))
+    for machine in (synthesis.function, synthesis.supervisor):
+        if machine is not None:
+            facts.append(("found", repr(machine).partition("(")[2].removesuffix(")")))
+    if synthesis.cost is not None:
+        total = "no bound" if synthesis.cost.total is None else f"at most {synthesis.cost.total}"
+        facts.append(("cost", f"in total {total}; at most {synthesis.cost.per_event} per event in the long run"))
+    for name, violation in (("before", synthesis.violation_before), ("after", synthesis.violation_after)):
+        if violation is not None:
+            exact = str(violation.exact) if violation.is_exact else f"{float(violation):.9g}"
+            facts.append((f"violation {name}", exact))
+    return facts_report(_TITLE, facts)
+
+
+def _answer(synthesis: Synthesis) -> str:
+    informed = synthesis.informed_verdict
+    if synthesis.already_opaque:
+        return "already opaque: nothing has to be changed"
+    if synthesis.possible is False and synthesis.policy == "supervisor":
+        return "cannot be enforced by disabling controllable events that are observed"
+    if synthesis.possible is False:
+        return "cannot be enforced"
+    if synthesis.supervisor is not None or (informed is not None and informed.holds):
+        return "holds, also if the observer knows"
+    if synthesis.possible is None:
+        return "not found for an observer who knows; there is one only against others"
+    return "holds for an observer who does not know the function"
+
+
+def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None) -> Section:
+    """The strings that give a secret away, and what is shown instead of them."""
+    heading = "Sensitive strings"
+    if sensitive is None:
+        number = f"more than {run_observations.MOST_OBSERVATIONS:,}" if count is None else f"{count:,}"
+        return Section(heading, (Text(f"{number} sensitive strings, not listed"),))
+    if not sensitive:
+        return Section(heading, (Text("already opaque: no sensitive string, no observation gives a secret away"),))
+    rows = []
+    for each in sensitive[:_MOST_STRINGS]:
+        listed = each["substitutes"][:_MOST_SUBSTITUTES]
+        shown = [f"{' '.join(other['observation'])} {_number(other['given'])}" for other in listed]
+        more = each["substitute_count"] - len(shown)
+        shown += [f"and {more} more"] if more > 0 else []
+        rows.append((" ".join(each["observation"]), _probability(each["probability"]), "; ".join(shown)))
+    left = len(sensitive) - len(rows)
+    if left > 0:
+        rows.append((f"and {left} more", "", ""))
+    return Section(heading, (Table.from_rows(("observed", "probability", "shown instead"), rows),))
+
+
+def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """The mechanism, its error over all observations of the length, and what no private policy can be below."""
+    if document["mechanism"] is None:
+        return []
+    spread, bound = document["standard_error"], document["lower_bound"]
+    error = f"{document['expected_error']:.4g}" + (f" ± {2 * spread:.2g}" if spread else "")
+    policy = "ε-private policy" if bound is None or bound["beyond"] == "nothing" else "policy with this promise"
+    if bound is None:
+        least = "not computed"
+    else:
+        sure = "" if bound["confidence"] is None else f" (confidence {bound['confidence']:g})"
+        least = f"{shown_at_most(bound['value'], 4)}{sure}"
+    return [
+        ("released by", document["mechanism"]),
+        ("error over uniform observations", error),
+        (f"no {policy} has less than", least),
+    ]
+
+
+def _probability(text: str | None) -> str:
+    """A fraction, and the decimal it is; where the fraction is long, the decimal alone."""
+    if text is None:
+        return "not computed"
+    decimal = f"{float(read_probability(text)):.6g}"
+    return decimal if len(text) > _LONGEST_FRACTION else text if "/" not in text else f"{text} = {decimal}"
+
+
+def _loss(epsilon: float | str | None, how: str | None) -> str:
+    if epsilon is None:
+        return "not computed"
+    if isinstance(epsilon, str):
+        return "infinite: some observation shows that an adjacent one did not happen"
+    return f"epsilon = {shown_at_least(epsilon)} ({how})"
+
+
+def _at_most(value: float | None) -> str:
+    return "not computed" if value is None else shown_at_least(float(value))
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return "not computed"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
