@@ -37,7 +37,12 @@ _SHOWN = 50
     "--statistic",
     metavar="S",
     required=True,
-    help=f"One of {', '.join(CHOICES)}.",
+    help=f"One of {', '.join(CHOICES)}; of a release with private times also durations.",
+)
+@click.option(
+    "--by",
+    metavar="WHAT",
+    help="Of private times: hour or hour-of-week with visits; activity with durations.",
 )
 @file_option("--manifest", text="The manifest, if it does not lie beside the private file.")
 @click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
@@ -58,6 +63,7 @@ _SHOWN = 50
 def estimate_command(
     private: Path,
     statistic: str,
+    by: str | None,
     manifest: Path | None,
     model: Path | None,
     target: str,
@@ -75,6 +81,9 @@ def estimate_command(
 
     The manifest beside it tells the law of the noise, which is undone: estimates with intervals, each and all at once.
     It costs no privacy, since nothing but the private file and its manifest is read.
+
+    Of a release with private hours (privatize --time-grid hour):
+    symveil estimate private.csv --statistic visits --by hour
     """
     from symveil.estimation.estimate import NUMBERS
     from symveil.formats.manifest import manifest_path
@@ -105,6 +114,7 @@ def estimate_command(
         cluster=cluster,
         confidence=level,
         assume=assume,
+        by=by,
     )
     write_estimate(result, out=out, plot=plot, places=places, spreadsheet_safe=spreadsheet_safe)
     print_notes([], warnings=result.warnings)  # before the table: it is not to be read without them

@@ -20,11 +20,13 @@ from symveil.cli.single_options import (
     out_option,
     over_budget_option,
     person_option,
+    private_times_options,
     release_id_option,
     size_options,
     spreadsheet_option,
     start_option,
     thin_option,
+    time_option,
     time_step_option,
     true_error_option,
 )
@@ -62,6 +64,8 @@ from symveil.errors import InputError
 @spreadsheet_option
 @start_option
 @time_step_option
+@time_option
+@private_times_options
 @json_option
 def privatize_command(
     source_file: Path,
@@ -79,6 +83,10 @@ def privatize_command(
     drawn. True times of events do not pass: an XES log gets artificial ones, and so does a table with --start
     (--step 1h means --time-step 1h). A manifest beside the private file says what is promised; symveil check rechecks
     it.
+
+    With --time and --time-grid each event keeps a private hour, or a private wait, under the same epsilon:
+    symveil privatize log.csv --case id --symbol activity --time stamp --time-grid hour --time-shift 1 --epsilon 4
+    --alphabet @activities.txt --out private.csv
     """
     from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.privatize_file import privatize_file

@@ -140,6 +140,8 @@ timezone_option = click.option(
     "--timezone", metavar="Z", help="Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default."
 )
 
+private_times_options = options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
+
 period_option = click.option(
     "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
 )

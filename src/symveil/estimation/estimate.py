@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -66,8 +66,9 @@ class Estimate(NamedTable):
         target: str,
         confidence: float,
         assumptions: Sequence[str],
-    ) -> Estimate:
-        """The estimate with the cells of a table as rows."""
+        **others: Any,
+    ) -> Self:
+        """The estimate with the cells of a table as rows; `others` are the fields that a kind of its own has."""
         low, high, low_all, high_all = table.intervals(confidence)
         columns = {
             "released": table.released,
@@ -97,6 +98,7 @@ class Estimate(NamedTable):
             places=positions + 1 if positions is not None and table.leading == "position" else positions,
             codes=np.stack(axes, axis=1) if axes else np.empty((len(order), 0), dtype=np.int64),
             numbers={name: values[order] + 0.0 for name, values in numbers.items()},
+            **others,
         )
 
     def document(self, top: int | None = None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes
 from symveil.randomness import RecordKey
+from symveil.release.timed import TimedPlan
 
 OnUnknown = Literal["error", "drop-sequence"]
 
@@ -51,6 +52,8 @@ class ReleasePlan:
     unit: str = "record"
     advice: str = LEFT_OUT
     """What to do about a sequence that is refused, from public facts alone."""
+    times: TimedPlan | None = field(default=None, repr=False)
+    """How the times of events are released; None: they are not."""
     has_rows_in_order: bool = True
     """Whether messages mention the row in the batch where there is no place: not where a cluster cuts batches."""
 
@@ -112,7 +115,14 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         if not len(batch):
             return batch
     bits = plan.keys.streams(plan.names(batch))
-    released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
+    if plan.times is not None and plan.times.events.joint:
+        released, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
+        batch, new_lengths = plan.times.written(batch, bins, lengths), lengths
+    else:
+        released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
+        if plan.times is not None:
+            _, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
+            batch = plan.times.written(batch, bins, lengths)
     index = batch.schema.get_field_index(plan.sequence)
     column = decode_lists(released, new_lengths, plan.mechanism.alphabet, _released_type(batch, plan))
     return batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
@@ -173,9 +183,18 @@ def _encoded(batch: pa.RecordBatch, plan: ReleasePlan) -> tuple[Codes, NDArray[n
             _encoded(batch.slice(0, rows[0]), plan)
         raise
     wrong = plan.mechanism.language.first_refused(codes, lengths)
-    if plan.on_unknown == "error" and wrong.any():
-        raise _refusal(batch, plan, wrong, codes, lengths)
-    return codes, lengths, wrong
+    untimed = np.zeros_like(wrong) if plan.times is None else plan.times.first_unknown(batch, lengths)
+    either = np.where(wrong > 0, wrong, untimed)
+    if plan.on_unknown == "error" and either.any():
+        row = int(np.argmax(either > 0))
+        if wrong[row]:
+            raise _refusal(batch, plan, wrong, codes, lengths)
+        raise WordError(
+            f"{_where(batch, plan, row)}: expected a time for every event, found none that can be read at position "
+            f"{untimed[row]} of {lengths[row]}; `on_unknown='drop-sequence'` leaves such sequences out",
+            position=int(untimed[row]),
+        )
+    return codes, lengths, either
 
 
 def _where(batch: pa.RecordBatch, plan: ReleasePlan, row: int) -> str:

@@ -30,6 +30,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
 from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.release.job import Ask, Job, Written
+from symveil.release.timed import TimedEvents, TimedPlan
 from symveil.storage.atomic import TemporaryOutput, digest_of
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
@@ -97,12 +98,19 @@ class LocalJob(Job[ReleasePlan]):
         true_error: bool,
         progress: Progress,
         spreadsheet_safe: bool = False,
+        times: TimedEvents | None = None,
     ) -> None:
         _check_target(file.file, target)
         if mechanism.metric == "levenshtein":
             file.check_lengths_may_change()
         self._file, self._target, self.mechanism = file, target, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
+        self._times = None
+        if times is not None:
+            if times.grid.waits is None:
+                file.add_hours()
+            start = file.times.start if times.grid.waits is not None and file.times is not None else None
+            self._times = TimedPlan(events=times, read=file.stamps, start=start)
         self.unit, self.has_ids, self.dropped_ids = file.unit, file.has_ids, tuple(file.dropped_ids())
         self.facts = {
             "file": target.name,
@@ -129,6 +137,7 @@ class LocalJob(Job[ReleasePlan]):
             number=None if self.has_ids else NUMBER,
             released_type=self._file.released_type(self.mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
+            times=self._times,
             unit=f"{self._file.file}: {self.unit}",
             advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self.mechanism.alphabet, self._file.separator)))),
         )

@@ -45,6 +45,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled
 from symveil.release.job import Written
 from symveil.release.protocol import Price
+from symveil.release.timed import TimedEvents, TimeSettings
 
 _LARGEST_FOR_PROTECTION = 200_000
 """Length × transitions up to which the protection is worked out."""
@@ -126,11 +127,14 @@ class LocalSpec(ReleaseSpec):
         The mechanism.
     policy
         Where a policy for opacity is released: its public parameters, for the manifest and the ledger.
+    times
+        How the times of events are released; None: they are not.
     """
 
     choice: MechanismChoice
     mechanism: Mechanism
     policy: dict[str, Any] | None = None
+    times: TimedEvents | None = None
 
     @classmethod
     def from_choice(
@@ -140,21 +144,33 @@ class LocalSpec(ReleaseSpec):
         alphabet: Alphabet | Iterable[Symbol] | None,
         model: Model | None,
         laws: RowLaws | None = None,
+        times: TimeSettings | None = None,
+        event_row: Mapping[str, Any] | None = None,
     ) -> LocalSpec:
-        """The words over an alphabet, or of a model, released as a choice says; by the laws of a manifest if given."""
+        """The words over an alphabet, or of a model, released as a choice says; by the laws of a manifest if given.
+
+        `times` says how times of events are released, and `event_row` is a row of the law of a manifest that has them.
+        """
         if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
             raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
         # a manifest has to say them, and the check to read them
         require_spellable(choice.epsilon, "epsilon")
         require_spellable(choice.offset, "offset")
-        language = choice.language(alphabet=alphabet, model=model)
-        mechanism = choose_mechanism(choice, language) if laws is None else mechanism_by_rows(language, laws)
+        own = choice if times is None else times.of_words(choice, on_model=model is not None)
+        language = own.language(alphabet=alphabet, model=model)
+        mechanism = choose_mechanism(own, language) if laws is None else mechanism_by_rows(language, laws)
         b = chosen_adjacency(choice.adjacency, mechanism.language)
-        return cls(choice=replace(choice, mechanism=mechanism.name, adjacency=b), mechanism=mechanism)
+        timed = None
+        if times is not None and isinstance(b, int):
+            symbols = len(mechanism.alphabet) if model is None else None
+            timed = times.events(symbols=symbols, epsilon=choice.epsilon, adjacency=b, law=event_row)
+        chosen = replace(choice, mechanism=mechanism.name, adjacency=b, beyond=own.beyond)
+        return cls(choice=chosen, mechanism=mechanism, times=timed)
 
     def document(self) -> dict[str, Any]:
         """The choice, with the name of the mechanism that it means."""
-        return {**self.choice.document(), "mechanism": self.mechanism.name}
+        times = {} if self.times is None else self.times.asked()
+        return {**self.choice.document(), "mechanism": self.mechanism.name, **times}
 
     @property
     def alphabet(self) -> Alphabet:
@@ -185,7 +201,7 @@ class LocalSpec(ReleaseSpec):
     @property
     def loss(self) -> str:
         """The loss itself where it is known for words of every length, else that of any mechanism with this ε."""
-        rate = self.mechanism.symbol_rate()
+        rate = self.mechanism.symbol_rate() if self.times is None else None
         return pure_loss(self.budget) if rate is None else symbol_loss(rate, len(self.alphabet), 1)
 
     def whole_loss(self, *, proved: bool = True) -> Callable[[int], float]:
@@ -203,6 +219,12 @@ class LocalSpec(ReleaseSpec):
         def loss(length: int) -> float:
             if choice.public_start or self.policy is not None:
                 return math.inf
+            if self.times is None:
+                return of_words(length)
+            own = at_least(self.times.loss(length, arbitrarily=True))
+            return own if self.times.joint else math.nextafter(own + of_words(length), math.inf)
+
+        def of_words(length: int) -> float:
             if mechanism.metric == "levenshtein":
                 largest = mechanism.curve(np.empty(0, dtype=np.int64)).largest
                 return math.inf if largest is None else mechanism.loss_at(largest)
@@ -292,7 +314,7 @@ class LocalSpec(ReleaseSpec):
         names = {each.mechanism for each in classes}
         near, share = self.middle_protection(lengths), self.hidden_share(lengths)
         how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
-        return {
+        promise = {
             "mechanism": names.pop() if len(names) == 1 else self.mechanism.name,
             "epsilon": at_least(self.budget),
             "epsilon_exact": spelled(self.budget),
@@ -311,6 +333,7 @@ class LocalSpec(ReleaseSpec):
             "thin": share is not None and 2 * share < 1,
             "charged": self.charged(charged=charged),
         }
+        return promise if self.times is None else self.times.promised(promise, lengths, self.adjacency)
 
     def hidden_share(self, lengths: NDArray[np.int64]) -> float | None:
         """On a model the share of positions of typical sequences that have an alternative within b; None elsewhere.

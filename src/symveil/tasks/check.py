@@ -157,7 +157,7 @@ def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Che
     return Check("passes unprotected", True, ", ".join(listed))
 
 
-_COLUMNS = ("id", "sequence", "case", "symbol", "order")
+_COLUMNS = ("id", "sequence", "case", "symbol", "order", "hour")
 """What of `columns` names a column."""
 
 
@@ -244,6 +244,8 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
             return Check("guarantee", False, f"another {key} than what is computed again")
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
+    if release.times is not None and release.times.share is not None:
+        epsilon *= 1 - release.times.share  # the law of the times was compared with the rest when it was read
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")

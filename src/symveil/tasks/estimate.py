@@ -26,6 +26,7 @@ from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.release.spec import LocalSpec
 from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
+from symveil.tasks.estimate_times import DURATIONS, TIMED, estimate_times
 from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.rerelease import noise_of, noise_of_mechanism
 
@@ -45,6 +46,7 @@ def estimate(
     cluster: str | None = None,
     confidence: float = 0.95,
     assume: str | None = None,
+    by: str | None = None,
 ) -> Estimate:
     """Statistics of the true sequences behind a private file, with intervals.
 
@@ -54,7 +56,8 @@ def estimate(
         The private file, or the folder that Spark wrote; or a private table in memory: a DataFrame of pandas or polars,
         or an Arrow table.
     statistic
-        visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, or directly-follows.
+        visits, first, last, positions, ngrams:K, transitions, od, lengths, presence, or directly-follows; of a release
+        with private waits durations.
     manifest
         The manifest, if it does not lie beside the private file. A table of pandas as `privatize` returned it has its
         own in `.attrs`.
@@ -70,6 +73,8 @@ def estimate(
     assume
         "chain", for releases by the mechanism online: that the true sequences are drawn from a first-order Markov
         chain on the model's states. The estimate is then the most likely one; without it nothing is assumed.
+    by
+        Of a release with private times: "hour" or "hour-of-week" with visits; "activity" with durations.
 
     >>> import pathlib, tempfile
     >>> import symveil as sv
@@ -89,7 +94,10 @@ def estimate(
     >>> answer.row(0)["low_all"] < 1000 < answer.row(0)["high_all"], len(answer.to_pandas())
     (True, 3)
     """
-    wanted = read_statistic(statistic)
+    if by is None and statistic != DURATIONS:
+        wanted = read_statistic(statistic)
+    else:
+        wanted = _read_timed(statistic, by)
     if target not in get_args(Target):
         raise ParameterError("target", expected="file or population", found=target)
     _check_confidence(confidence)
@@ -98,6 +106,8 @@ def estimate(
     released = PrivateFile.open(path, manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
+        if wanted.kind == TIMED:
+            return estimate_times(released, wanted, by, target=target, assume=assume, confidence=confidence)
         if assume is not None:
             return _assuming_a_chain(released, wanted, goal, confidence)
         if released.release.mechanism.name == EditChannel.name:
@@ -153,10 +163,25 @@ def estimate_statistic(
             raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
         if not released.count:
             raise InputError("estimate: expected at least one sequence in the private file, found none")
+        if released.release.times is not None and released.release.times.joint:
+            raise InputError(
+                "estimate: expected a statistic by name where symbols are released with their times, found a function"
+            )
     table = iterated_vectors(released, function).table()
     table = replace(table, consistent=table.estimate, least=-np.inf, leading="index")
     wanted = Statistic(getattr(function, "__name__", "statistic"), "own", 0)
     return _named(released, wanted, table, "file", confidence, released.assumptions(), "iterated-release")
+
+
+def _read_timed(statistic: str, by: str | None) -> Statistic:
+    """A statistic of times; refused where there is none of that name by that."""
+    choices = {"visits": ("hour", "hour-of-week"), DURATIONS: (None, "activity")}
+    if statistic not in choices:
+        raise ParameterError("by", expected="visits by hour, or durations by activity", found=f"{statistic} by {by}")
+    if by not in choices[statistic]:
+        listed = " or ".join(each for each in choices[statistic] if each is not None)
+        raise ParameterError("by", expected=f"{listed} with {statistic}", found=by)
+    return Statistic(statistic if by is None else f"{statistic} by {by}", TIMED, 1)
 
 
 def _check_confidence(confidence: float) -> None:
@@ -290,6 +315,8 @@ def _unusable(
 def _enough_epsilon(released: PrivateFile, enough: Callable[[LocalSpec], bool]) -> str:
     """Which epsilon, on a grid of halves, would have been enough with everything else as it is."""
     release, own = released.release, released.release.choice.epsilon
+    if release.times is not None:
+        return "a larger epsilon, or more sequences, can be enough"
     for step in range(1, 2 * _LARGEST_EPSILON + 1):
         epsilon = Fraction(step, 2)
         if epsilon <= own:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # options of commands are made from these fields: what they a
     from symveil.mechanisms.cost_choice import Cap
     from symveil.numbers.rationals import Number
     from symveil.release.batch import OnUnknown
+    from symveil.release.timed import TimeSettings
 
 Engine = Literal["local", "spark"]
 
@@ -147,6 +148,39 @@ class RunOptions:
             domain=Domain(placeholder="T"),
         ),
     )
+    time_grid: str | None = field(
+        default=None,
+        metadata=declared(
+            "With `time`: release times too, on a public grid: hour, hour-of-week, or waits such as wait:1s..365d.",
+            label="Grid of private times",
+            domain=Domain(placeholder="G"),
+            more="Over an alphabet one epsilon covers symbol and time.",
+        ),
+    )
+    time_shift: str | int | None = field(
+        default=None,
+        metadata=declared(
+            "With `time_grid`: by how many bins a time may differ that is to be hard to distinguish; any by default.",
+            label="Shift of private times",
+            domain=Domain(placeholder="N|any"),
+        ),
+    )
+    timezone: str | None = field(
+        default=None,
+        metadata=declared(
+            "Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default.",
+            label="Time zone",
+            domain=Domain(placeholder="Z"),
+        ),
+    )
+    time_share: Number | None = field(
+        default=None,
+        metadata=declared(
+            "With `time_grid` and a model: what times get of epsilon; 0.4 by default.",
+            label="Share of private times",
+            domain=Domain(placeholder="S"),
+        ),
+    )
 
     def __post_init__(self) -> None:
         if self.over_budget not in ("error", "drop"):
@@ -159,6 +193,7 @@ class RunOptions:
         if self.engine == "spark" and self.has_times:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
+        self.released_times()
         check_again(self.again, self.release_id)
         self._check_release_id()
 
@@ -166,6 +201,33 @@ class RunOptions:
     def has_times(self) -> bool:
         """Whether artificial times were asked for."""
         return self.start is not None or self.time_step is not None
+
+    def released_times(self) -> TimeSettings | None:
+        """What was asked for where true times are released privately."""
+        if self.time_grid is None:
+            for name in ("time_shift", "timezone", "time_share"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(name, expected="`time_grid` with it", found="none")
+            return None
+        if self.engine == "spark":
+            raise ParameterError("time_grid", expected="the local engine", found="spark")
+        # imported where it is needed: it stands on Arrow, and these fields make options
+        from symveil.release.timed import ANY, TimeSettings  # noqa: PLC0415
+
+        settings = TimeSettings(
+            grid=self.time_grid,
+            shift=ANY if self.time_shift is None else self.time_shift,
+            timezone=self.timezone,
+            share=self.time_share,
+        )
+        if settings.has_waits and self.time_step is not None:
+            raise ParameterError("time_step", expected="none with waits, which are released", found=self.time_step)
+        if self.ledger is not None and str(settings.shift) != ANY:
+            raise ParameterError(
+                "time_shift", expected="any with a ledger, whose budgets are for events that change arbitrarily",
+                found=self.time_shift,
+            )  # fmt: skip
+        return settings
 
     def times(self) -> ArtificialTimes | None:
         """The artificial times that were asked for."""
@@ -260,6 +322,11 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     thin: bool
     start: str | None
     time_step: str | None
+    time: str | None
+    time_grid: str | None
+    time_shift: str | int | None
+    timezone: str | None
+    time_share: Number | None
 
 
 def read_engine(engine: str, master: str | None) -> Engine:

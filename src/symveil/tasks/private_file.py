@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
@@ -20,17 +22,19 @@ from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
-from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import ATTRS, frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.mechanisms.calibrate import RowLaws
+from symveil.models.attributes import PublicValues
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
+from symveil.release.timed import TimeSettings, words_alone
 from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
 
@@ -90,9 +94,22 @@ def release_from_manifest(
     prove
         Whether the laws are proved again, one evaluation each.
     """
-    choice = choice_from_manifest(document)
-    laws = None if is_of_0_2(document) else RowLaws(choice, rows_of(document), document["classes"], where, prove)
-    return LocalSpec.from_choice(choice, alphabet=document["alphabet"], model=model, laws=laws)
+    choice, times = choice_from_manifest(document), TimeSettings.from_parameters(document["parameters"])
+    if is_of_0_2(document):
+        return LocalSpec.from_choice(choice, alphabet=document["alphabet"], model=model)
+    rows, own, event_row = rows_of(document), choice, None
+    if times is not None:
+        own, event_row = times.of_words(choice, on_model=model is not None), next(iter(document["law"]), None)
+        rows = [words_alone(row) for row in rows]
+    laws = RowLaws(own, rows, document["classes"], where, prove)
+    return LocalSpec.from_choice(
+        choice,
+        alphabet=document["alphabet"],
+        model=model,
+        laws=None if times is not None and model is None else laws,  # over an alphabet rows are of the joint law
+        times=times,
+        event_row=event_row,
+    )
 
 
 def _described(source: Any, manifest: str | Path | None) -> tuple[dict[str, Any], Path]:
@@ -193,18 +210,21 @@ class PrivateFile:
                 )  # fmt: skip
         return own
 
-    def files(self, *, keep: tuple[str, ...] = (), time: str | None = None) -> Iterator[SequenceFile]:
+    def files(
+        self, *, keep: tuple[str, ...] = (), time: str | None = None, attributes: tuple[str, ...] = ()
+    ) -> Iterator[SequenceFile]:
         """The private file, each file of a private folder, or the table, opened as the manifest says.
 
         Parameters
         ----------
         keep
             Kept columns to read as well.
-        time
-            The column of times, where they are to be read as well.
+        time, attributes
+            The column of times, and other columns of events, where they are to be read as well.
         """
         named = ColumnOptions.from_names(self.document["output"]["columns"])
         columns = replace(named, person=self.cluster, person_option="cluster", keep=keep, time=time)
+        columns = replace(columns, attributes=attributes)
         if self._frame is not None:
             yield opened_frame(self._frame, replace(columns, delimiter=None))
             return
@@ -277,11 +297,39 @@ class PrivateFile:
                     numbers.setdefault(name, len(numbers))
         return numbers
 
-    def batches(self, groups: int) -> Iterator[Batch]:
-        """The words, each in one of so many random groups."""
+    def _timed_files(self) -> Iterator[SequenceFile]:
+        """The same with the released times of events."""
+        columns = self.document["output"]["columns"]
+        if "hour" in columns:
+            return self.files(attributes=(columns["hour"],))
+        return self.files(time=columns.get("order", PROCESS_MINING["order"]))
+
+    def _bins(self, file: SequenceFile, batch: pa.RecordBatch, lengths: Lengths) -> NDArray[np.int64]:
+        """The released bin of each event; only the first event of a word has no wait."""
+        times = self.release.times
+        assert times is not None  # noqa: S101 - asked where times were released
+        if times.grid.waits is None:
+            names = PublicValues.from_names("hour", map(str, range(times.grid.bins)))
+            bins, missing = file.attribute(batch, 0, names), 0
+        else:
+            bins, missing = times.grid.of(file.stamps(batch), lengths, times.clock), int((lengths > 0).sum())
+        if int((bins < 0).sum()) != missing:
+            raise FileError(str(self.path), expected="a released time for every event", found="none for some")
+        return bins
+
+    def batches(self, groups: int, *, timed: bool = False) -> Iterator[Batch]:
+        """The words, each in one of so many random groups.
+
+        Parameters
+        ----------
+        groups
+            How many; 0: all words in one.
+        timed
+            Whether the bins of events are read too: as the attribute of the batches, -1 where an event has none.
+        """
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
-        for file in self.files():
+        for file in self._timed_files() if timed else self.files():
             for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:
@@ -295,7 +343,7 @@ class PrivateFile:
                     numbers = np.array([self._clusters[name] for name in names.dictionary.to_pylist()], dtype=np.int64)
                     own = owner[numbers[names.indices.to_numpy(zero_copy_only=False)]]
                 seen += len(lengths)
-                yield Batch(codes, lengths, own)
+                yield Batch(codes, lengths, own, attributes=(self._bins(file, batch, lengths),) if timed else ())
         if seen != self.count:
             raise FileError(
                 f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",

@@ -25,6 +25,7 @@ from symveil.formats.compatibility import stamped_columns
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of
+from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.records import is_list, keep_column
 from symveil.formats.sequences.sequence_file import SequenceFile
@@ -274,7 +275,12 @@ class ReleaseRequest:
         notes: list[str] = []
         model_file = Path(model) if isinstance(model, str | Path) else None
         loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-        release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)
+        release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded, times=run.released_times())
+        if (columns.time is None) != (release.times is None):
+            wanting = "time_grid" if release.times is None else "time"
+            raise ParameterError(wanting, expected="`time` and `time_grid` together", found="one of them")
+        if columns.time is not None and columns.time in columns.keep:
+            raise ParameterError("keep", expected="no column of times whose grid is released", found=repr(columns.time))
         if run.unsafe_report_true_error and choice.metric == "levenshtein":
             raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
         return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
@@ -306,6 +312,7 @@ def release_file(
     def manifest_text(name: str, written: Written, date: str) -> str:
         if run.ledger is None:
             release.refuse_thin(written.lengths, thin=run.thin)  # before the output is put in its place
+        joint = release.times is not None and release.times.joint  # averages are of words that are drawn alone
         return release.manifest(
             job.facts,
             name,
@@ -318,8 +325,8 @@ def release_file(
                 "date": date,
                 "kept": list(columns.keep),
                 "person": columns.person,
-                "expected_error": expected_error_of_file(release.mechanism, written.lengths),
-                "attacker": attacker_of_file(release.mechanism, written.lengths),
+                "expected_error": None if joint else expected_error_of_file(release.mechanism, written.lengths),
+                "attacker": None if joint else attacker_of_file(release.mechanism, written.lengths),
             },
         ).text()
 
@@ -335,6 +342,7 @@ def release_file(
                 # only where it is asked for: the parameters of other releases stay what they were
                 **({"spreadsheet_safe": True} if run.spreadsheet_safe else {}),
                 **({"times": [run.start, run.time_step]} if run.has_times else {}),
+                **({} if release.times is None else {"time_law": release.times.decided()}),
             ),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
         ),
@@ -439,7 +447,7 @@ def _job(
         longest=run.longest,
         most_times=run.gzip_ratio,
         apostrophes=apostrophes,
-        times=run.times(),
+        times=_written_times(release, run),
     )
     if file.separator is not None:
         check_separable(release.alphabet, file.separator)
@@ -453,4 +461,12 @@ def _job(
         true_error=run.unsafe_report_true_error,
         progress=progress,
         spreadsheet_safe=run.spreadsheet_safe,
+        times=release.times,
     )
+
+
+def _written_times(release: LocalSpec, run: RunOptions) -> ArtificialTimes | PrivateWaits | None:
+    """What stands in the place of the true times."""
+    if release.times is None or release.times.grid.waits is None:
+        return run.times()
+    return PrivateWaits(ArtificialTimes.read(run.start).start)

@@ -164,10 +164,19 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     >>> times_in_words({"output": {"times": {"artificial": True, "start": "2000-01-01T00:00:00+00:00", "step": "1m"}}})
     [('times', 'artificial: every sequence starts at 2000-01-01T00:00:00+00:00, 1m from event to event')]
     """
+    facts = []
+    told = manifest.get("parameters", {})
+    if "time_grid" in told:
+        far = ""
+        if told["time_shift"] != "any":
+            bins = told["time_shift"]
+            far = f"; adjacent sequences differ by at most {bins} bins in a time, {bins} bins more lose as much again"
+        facts.append(("private times", f"{told['time_grid']} of each event, clock {told['timezone']}{far}"))
     times = manifest["output"].get("times")
     if times is None:
-        return []
-    return [("times", f"artificial: every sequence starts at {times['start']}, {times['step']} from event to event")]
+        return facts
+    how = "with private waits" if times.get("waits") == "private" else f"{times.get('step')} from event to event"
+    return [*facts, ("times", f"artificial: every sequence starts at {times['start']}, {how}")]
 
 
 def release_report(release: FileRelease, *, page: str) -> Report:

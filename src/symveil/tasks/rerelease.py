@@ -41,6 +41,15 @@ def noise_of(release: LocalSpec, document: dict[str, Any]) -> SubstitutionNoise:
     document
         The manifest.
     """
+    times = release.times
+    if times is not None and times.joint:
+        if times.grid.waits is not None:
+            raise InputError(
+                "estimate: expected --statistic durations or lengths where waits are released, found another one: "
+                "first events, which have no wait, have another noise"
+            )
+        own = LengthNoise(symbols=len(release.alphabet), length=0, rate=times.law.symbol_rate)
+        return SubstitutionNoise(symbols=own.symbols, of_length=lambda _: own, constant=own)
     rates = {_rate(row) for row in document.get("law", ())}  # version 1 has none
     if len(rates) == 1 and None not in rates:
         (rate,) = rates

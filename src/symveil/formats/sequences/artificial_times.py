@@ -117,3 +117,28 @@ class ArtificialTimes:
         first = np.datetime64(self.start.replace(tzinfo=None), "ms")
         step = np.timedelta64(self.step // timedelta(milliseconds=1), "ms")
         return [f"{time}+00:00" for time in np.datetime_as_string(first + np.arange(count) * step, unit="ms").tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateWaits:
+    """Times that have the released waits: every sequence begins at the same moment, each wait is one of a few.
+
+    Parameters
+    ----------
+    start
+        The time of every first event, in UTC.
+
+    >>> PrivateWaits(ArtificialTimes.read("2024-05-01").start).document()
+    {'artificial': True, 'start': '2024-05-01T00:00:00+00:00', 'waits': 'private'}
+    """
+
+    start: datetime
+
+    def document(self) -> dict[str, object]:
+        """What the manifest says."""
+        return {"artificial": True, "start": self.start.isoformat(), "waits": "private"}
+
+    @property
+    def sentence(self) -> str:
+        """The same for people who open the log."""
+        return f"not the true times: every trace starts at {self.start.isoformat()}, and waits are private"

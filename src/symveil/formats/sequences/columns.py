@@ -144,7 +144,8 @@ class ColumnOptions:
     @classmethod
     def from_names(cls, names: Mapping[str, str]) -> Self:
         """The options that read an output again, from the columns that its manifest names."""
-        return cls(**{"identifier" if key == "id" else key: value for key, value in names.items()})  # type: ignore[arg-type]
+        named = {"identifier" if key == "id" else key: value for key, value in names.items() if key != "hour"}
+        return cls(**named)  # type: ignore[arg-type]
 
     @property
     def is_long(self) -> bool | None:

@@ -24,6 +24,10 @@ from numpy.typing import NDArray
 from symveil.errors import FileError, SymveilError
 
 ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
+HOURS = "hours"
+"""Of released records: the private hours of their events, lists of whole numbers."""
+HOUR_COLUMN = "hour"
+"""What private hours are called in a table."""
 NUMBER = "number"
 """Of each record: how many there are up to it, where it must be named by that."""
 

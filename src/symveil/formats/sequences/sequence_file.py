@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.errors import ParameterError
+from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.layout import EvenBytes
 from symveil.formats.sequences.records import ID, PERSON, ROW_NUMBER, SYMBOLS, TIME, as_text, beside_column, is_list
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
@@ -37,7 +38,7 @@ class SequenceFile(ABC):
     unit: str
     written: list[str]
     """The columns that are written, where it has any."""
-    times: ArtificialTimes | None = None
+    times: ArtificialTimes | PrivateWaits | None = None
     """What is written in the place of the true times; None: no times are written."""
     _stamps: StampReader = StampReader()
 
@@ -127,6 +128,12 @@ class SequenceFile(ABC):
 
     def check_filled(self) -> None:  # noqa: B027 - where a row is a sequence, it is refused as one
         """Refuse the first event without a symbol, by its own place; for messages, where a sequence was refused."""
+
+    def add_hours(self) -> None:
+        """Let the output have the private hour of each event; refused where a row is not one event."""
+        raise ParameterError(
+            "time", expected="one event in each row (`case`, `symbol`), or XES", found="one sequence in each row"
+        )
 
     def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
         """The type in which sequences are released where lengths are secret; None: that in which they come."""

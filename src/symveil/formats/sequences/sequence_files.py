@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from symveil.errors import FileError, ParameterError
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes, suffix, wrong_suffix
-from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import (
     PROCESS_MINING,
     ColumnOptions,
@@ -36,6 +36,8 @@ from symveil.formats.sequences.columns import (
 from symveil.formats.sequences.event_groups import Grouping
 from symveil.formats.sequences.layout import RowBlocks, bare_type
 from symveil.formats.sequences.records import (
+    HOUR_COLUMN,
+    HOURS,
     ID,
     PERSON,
     ROW_NUMBER,
@@ -82,7 +84,7 @@ def open_sequences(
     most_times: int = MOST_TIMES,
     apostrophes: Apostrophes = "none",
     only_sequences: bool = False,
-    times: ArtificialTimes | None = None,
+    times: ArtificialTimes | PrivateWaits | None = None,
 ) -> SequenceFile:
     """The sequences in a file: CSV, JSON Lines, Parquet or XES by its name, each also gzipped.
 
@@ -124,7 +126,7 @@ def sequences_in(
     options: ColumnOptions,
     *,
     longest: int = LONGEST,
-    times: ArtificialTimes | None = None,
+    times: ArtificialTimes | PrivateWaits | None = None,
     only_sequences: bool = False,
 ) -> SequenceFile:
     """The sequences in a table, whatever it is read from."""
@@ -132,8 +134,9 @@ def sequences_in(
     if isinstance(columns, WideColumns):
         if times is not None:
             raise ParameterError(
-                "start", expected="one event in each row (`case`, `symbol`) with times", found="one sequence in each"
-            )
+                "start" if isinstance(times, ArtificialTimes) else "time",
+                expected="one event in each row (`case`, `symbol`) with times", found="one sequence in each",
+            )  # fmt: skip
         return _WideFile(source, columns, options, longest)
     return _LongFile(source, columns, options, longest, times)
 
@@ -283,10 +286,11 @@ class _LongFile(_TableFile):
         columns: LongColumns,
         options: ColumnOptions,
         longest: int,
-        times: ArtificialTimes | None = None,
+        times: ArtificialTimes | PrivateWaits | None = None,
     ) -> None:
         self._columns, self.times, self._date_format = columns, times, options.date_format
         self._order = {} if columns.order is None or columns.order in columns.keep else {"order": columns.order}
+        self._hour: dict[str, str] = {}
         if times is not None and columns.order in columns.keep:
             raise ParameterError("start", expected="no `keep` of the times that it replaces", found="both")
         if times is not None and columns.order is None:
@@ -302,7 +306,8 @@ class _LongFile(_TableFile):
         return PROCESS_MINING["order"]
 
     def names(self) -> dict[str, str]:
-        return {"case": self._columns.case, "symbol": self._columns.symbol, **self._order, **self._delimiter}
+        own = {"case": self._columns.case, "symbol": self._columns.symbol}
+        return {**own, **self._order, **self._hour, **self._delimiter}
 
     def records(self) -> Iterator[pa.RecordBatch]:
         columns = self._columns
@@ -344,19 +349,41 @@ class _LongFile(_TableFile):
             columns.symbol: symbols.flatten(),
         }
         order = columns.order if self.times is None else self._order["order"]
+        if HOURS in batch.schema.names:
+            arrays[HOUR_COLUMN] = batch.column(HOURS).flatten()
         if order is not None:
             within = np.arange(len(case_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-            arrays[order] = pa.array(within, type=pa.int64()) if self.times is None else self._times(within)
+            if TIME in batch.schema.names:  # only released times are in a record that is written
+                arrays[order] = self._spelled_times(batch.column(TIME).flatten())
+            elif isinstance(self.times, ArtificialTimes):
+                arrays[order] = self._times(self.times, within)
+            else:
+                arrays[order] = pa.array(within, type=pa.int64())
         arrays |= {name: batch.column(keep_column(index)).flatten() for index, name in enumerate(columns.keep)}
         return self._fields(arrays)
 
-    def _times(self, positions: NDArray[np.int64]) -> Any:
+    def add_hours(self) -> None:
+        if HOUR_COLUMN in self.written:
+            raise ParameterError(
+                "keep", expected=f"no column {HOUR_COLUMN!r} beside the private hours", found=repr(HOUR_COLUMN)
+            )
+        self.written.append(HOUR_COLUMN)
+        self._made_here.add(HOUR_COLUMN)
+        self._hour = {"hour": HOUR_COLUMN}
+
+    def _times(self, times: ArtificialTimes, positions: NDArray[np.int64]) -> Any:
         """Artificial times, as dates where the format has a type for them."""
-        assert self.times is not None  # noqa: S101 - who calls has some
         if self._source.has_dates:
-            return self.times.column(positions)
-        texts = pa.array(self.times.texts(int(positions.max(initial=0))), type=pa.string())
+            return times.column(positions)
+        texts = pa.array(times.texts(int(positions.max(initial=0))), type=pa.string())
         return texts.take(pa.array(positions - 1))
+
+    def _spelled_times(self, texts: Any) -> Any:
+        """Released times, likewise."""
+        if not self._source.has_dates:
+            return texts
+        stamps = StampReader().cells(texts)
+        return pa.array(stamps.microseconds, type=pa.timestamp("us")).cast(pa.timestamp("us", tz="UTC"))
 
 
 def read_sequences(

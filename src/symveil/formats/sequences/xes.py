@@ -27,10 +27,11 @@ import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
-from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.formats.sequences.event_order import EventOrder
 from symveil.formats.sequences.records import (
+    HOURS,
     ID,
     PERSON,
     ROW_NUMBER,
@@ -51,6 +52,8 @@ from symveil.numbers.holder import note_input
 CASE_PREFIX = "case:"
 """What attributes of traces have in front, in options and in tables."""
 
+HOUR_KEY = "time:hour"
+"""The attribute of a private event that has its private hour."""
 TIMES_KEY = "symveil:times"
 """The attribute of a log that says that its times are not the true ones."""
 
@@ -132,6 +135,7 @@ class XesWriter(RowWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more traces."""
         own_times = batch.column(TIME).to_pylist() if TIME in batch.schema.names else None
+        hours = batch.column(HOURS).to_pylist() if HOURS in batch.schema.names else None
         keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
         for row, (name, symbols) in enumerate(
             zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
@@ -143,6 +147,8 @@ class XesWriter(RowWriter):
             lines_of_times = self._time_lines(len(symbols)) if own_times is None else map(_time_element, own_times[row])
             for at, (symbol, time) in enumerate(zip(symbols, lines_of_times, strict=True)):
                 lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol), time]
+                if hours is not None:
+                    lines.append(_element("int", HOUR_KEY, hours[row][at]))
                 for key, values in keeps:
                     if not key.startswith(CASE_PREFIX) and values[row][at] is not None:
                         lines.append(self._line(key, key, values[row][at]))
@@ -211,7 +217,7 @@ class XesFile(SequenceFile):
         *,
         longest: int = LONGEST,
         most_times: int = MOST_TIMES,
-        times: ArtificialTimes | None = None,
+        times: ArtificialTimes | PrivateWaits | None = None,
     ) -> None:
         if options.sequence is not None or options.identifier is not None or options.separator is not None:
             raise ParameterError("sequence", expected="`case`, `order` and `symbol` with XES", found="`sequence`")
@@ -234,6 +240,7 @@ class XesFile(SequenceFile):
         own = PROCESS_MINING["order"] not in (*self.columns.keep, self.columns.symbol)
         self.times = (times or ArtificialTimes.read()) if own else None
         self._longest, self._most_times = longest, most_times
+        self._hour: dict[str, str] = {}
         self._raw: BinaryIO | None = None
         self.kinds: dict[str, str] = {}
         self.kind_of_symbols = "string"
@@ -243,7 +250,13 @@ class XesFile(SequenceFile):
 
     def names(self) -> dict[str, str]:
         """Case and symbol. No order: what is written stands in its order, without the attribute that gave it."""
-        return {"case": self.columns.case, "symbol": self.columns.symbol}
+        return {"case": self.columns.case, "symbol": self.columns.symbol, **self._hour}
+
+    def add_hours(self) -> None:
+        """Let the output have the private hour of each event."""
+        if HOUR_KEY in self.columns.keep:
+            raise ParameterError("keep", expected=f"no {HOUR_KEY!r} beside the private hours", found=repr(HOUR_KEY))
+        self._hour = {"hour": HOUR_KEY}
 
     def check_lengths_may_change(self) -> None:
         """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""

@@ -1,0 +1,156 @@
+"""Tables of symbols and times from private events: what the law of an event did to them is undone, unbiased.
+
+A law treats all symbols alike, so a table of symbols × bins has two parts that do not mix: its mean over symbols, which
+one matrix multiplies, and the rest, which another one does (`laws.event_law`). Both are inverted. An estimate of a cell
+is a sum over events of a number ĥ that is on average 1 where the true event is in the cell, and 0 elsewhere. Events
+are drawn independently, and such an indicator is its own square: Σ (ĥ² − ĥ) estimates the variance under any law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from symveil.errors import InputError
+from symveil.estimation.estimate import Estimate
+from symveil.estimation.substitution_noise import LARGE_ENOUGH
+from symveil.estimation.table import EstimatedTable, Variances, projected
+from symveil.laws.event_law import EventLaw
+from symveil.models.times import spelled_duration
+from symveil.models.word import Codes
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class TimedTables:
+    """The table of bins × symbols, or of bins alone, from private events that are added batch by batch.
+
+    Parameters
+    ----------
+    law
+        How each event was released.
+    by_symbol
+        Whether symbols are told apart.
+
+    >>> from fractions import Fraction
+    >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
+    >>> tables = TimedTables(law, by_symbol=True)
+    >>> tables.add(np.array([0, 0, 1], dtype=np.int32), np.array([2, 2, 0]))
+    >>> abs(tables.finish("hour").estimate.round(6)).tolist()
+    [[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]
+    """
+
+    def __init__(self, law: EventLaw, *, by_symbol: bool) -> None:
+        self._law, self._by_symbol = law, by_symbol
+        self._counts = np.zeros((law.symbols, law.bins), dtype=np.int64)
+
+    def add(self, codes: Codes, bins: Indices) -> None:
+        """Some more events that have a bin."""
+        cells = np.bincount(codes.astype(np.int64) * self._law.bins + bins, minlength=self._counts.size)
+        self._counts += cells.reshape(self._counts.shape)
+
+    @staticmethod
+    def usable(law: EventLaw, events: int, *, by_symbol: bool) -> bool:
+        """Whether noise leaves enough of every part of the table: a public rule.
+
+        Parameters
+        ----------
+        law
+            How each event was released.
+        events
+            How many there are.
+        by_symbol
+            Whether symbols are told apart.
+        """
+        return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
+
+    @staticmethod
+    def least_factor(law: EventLaw, *, by_symbol: bool) -> float:
+        """The smallest factor by which noise multiplies a part of the table."""
+        return law.least_factor() if by_symbol else float(law.factors()[0].min())
+
+    def finish(self, leading: str) -> EstimatedTable:
+        """The table; `leading` is what its first axis counts."""
+        law, counts = self._law, self._counts.astype(np.float64)
+        events = float(counts.sum())
+        mean = np.linalg.inv(law.matrices()[0])
+        if self._by_symbol and law.symbols > 1:
+            rest = np.linalg.inv(law.matrices()[1])
+            m = law.symbols
+            # ĥ of a released bin, a row, for a true one: where the released symbol is the cell's, and where it is not
+            equal, other = mean / m + (1 - 1 / m) * rest, (mean - rest) / m
+            others = counts.sum(axis=0) - counts
+            estimate = counts @ equal + others @ other
+            squares = counts @ equal**2 + others @ other**2
+            released, estimate, squares = counts.T, estimate.T, squares.T
+        else:
+            whole = counts.sum(axis=0)
+            released, estimate, squares = whole, whole @ mean, whole @ mean**2
+        closed = squares - estimate
+        return EstimatedTable(
+            released=released,
+            estimate=estimate,
+            # in an empty cell the closed form may be negative: squares alone are too large on average
+            variances=Variances(values=np.where(closed > 0, closed, squares), freedom=None),
+            consistent=projected(estimate),
+            most=events,
+            leading=leading,
+        )
+
+
+def refusal(law: EventLaw, events: int, advice: str, *, by_symbol: bool) -> InputError:
+    """What is said where nothing can be estimated: the public rule, and what would be enough."""
+    least = TimedTables.least_factor(law, by_symbol=by_symbol)
+    needed = (
+        "no number of events is enough" if least == 0 else f"{math.ceil((LARGE_ENOUGH / least) ** 2):,} events needed"
+    )
+    return InputError(
+        f"estimate: expected noise that leaves enough of the table (least factor × √events at least {LARGE_ENOUGH:g}), "
+        f"found {least:.2g} × √{events:,}: {needed}; {advice}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WaitEstimate(Estimate):
+    """Estimates of waits: rows have the public bin that they count.
+
+    Parameters
+    ----------
+    edges
+        Of the bins, in seconds; the last one is open.
+    method, target, assumptions, warnings, statistic, confidence, symbols, leading, places, codes, numbers
+        As in `Estimate`.
+    """
+
+    edges: tuple[int, ...]
+    what: ClassVar[str] = "estimates of waits"
+
+    def _bin(self, number: int) -> dict[str, Any]:
+        low, last = self.edges[number], number == len(self.edges) - 2
+        high = None if last else self.edges[number + 1]
+        text = f"from {spelled_duration(low)}" if high is None else f"{spelled_duration(low)}..{spelled_duration(high)}"
+        return {"wait": text, "from_seconds": low, "to_seconds": high}
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row, by its rank."""
+        assert self.places is not None  # noqa: S101 - its first axis is that of bins
+        return {**super().row(index), **self._bin(int(self.places[index]))}
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows as an Arrow table: the symbol, the bin and the numbers."""
+        plain = super().table
+        assert self.places is not None  # noqa: S101 - likewise
+        bins = [self._bin(number) for number in self.places.tolist()]
+        index = plain.column_names.index("wait")
+        for name in ("wait", "from_seconds", "to_seconds"):
+            values = pa.array([each[name] for each in bins])
+            plain = plain.set_column(index, name, values) if name == "wait" else plain.add_column(index, name, values)
+            index += 1
+        return plain
