@@ -89,7 +89,7 @@ End Chains.
 Lemma prod_le1 (R : realFieldType) (I : finType) (P : pred I) (u : I -> R) : (forall i, 0 < u i <= 1) -> 0 < \prod_(i | P i) u i <= 1.
 Proof.
 move=> h; apply: (big_ind (fun x => 0 < x <= 1)) => [|x y /andP[x0 x1] /andP[y0 y1]|i _]; first by rewrite ltr01 lexx.
-  by rewrite mulr_gt0//= mulr_ile1 ?ltW.
+  by rewrite mulr_gt0//= mulr_ile1 ?(ltW x0) ?(ltW y0).
 exact: h.
 Qed.
 

@@ -383,6 +383,10 @@ class CentralSpec(ReleaseSpec):
         Above 0 where cells are not public: another promise.
     zones
         Where origins and destinations are counted by zone: the name of the zone of each symbol, in their order.
+    times
+        What is public about the times of a law that has some, as JSON.
+    attributes
+        The public values of attributes that a law has, and the share of ε of each, as JSON.
     """
 
     kind: str
@@ -393,6 +397,8 @@ class CentralSpec(ReleaseSpec):
     model_file: str | None = None
     delta: Fraction = Fraction(0)
     zones: tuple[str, ...] | None = None
+    times: dict[str, Any] | None = None
+    attributes: tuple[dict[str, Any], ...] = ()
 
     @property
     def budget(self) -> Fraction:
@@ -429,8 +435,14 @@ class CentralSpec(ReleaseSpec):
             "grid": GRID,
             **self.public_digests(),
             **self.parameters,
+            **self._beside(),
             **others,
         }
+
+    def _beside(self) -> dict[str, Any]:
+        """What is public of times and attributes, where there are some."""
+        times = {} if self.times is None else {"times": self.times}
+        return times | ({"attributes": list(self.attributes)} if self.attributes else {})
 
     def promised(self, queries: Sequence[Query]) -> dict[str, Any]:
         """What follows from the queries: said in the manifest, computed again by the check."""
@@ -465,6 +477,7 @@ class CentralSpec(ReleaseSpec):
                 **self.promised(queries),
                 "parameters": self.parameters,
                 **({} if self.zones is None else {"zones": list(self.zones)}),
+                **self._beside(),
                 **self.public_words(self.model_file),
                 "digests": {**self.public_digests(), "output": digest},
                 "output": output,

@@ -193,16 +193,18 @@ class PrivateFile:
                 )  # fmt: skip
         return own
 
-    def files(self, *, keep: tuple[str, ...] = ()) -> Iterator[SequenceFile]:
+    def files(self, *, keep: tuple[str, ...] = (), time: str | None = None) -> Iterator[SequenceFile]:
         """The private file, each file of a private folder, or the table, opened as the manifest says.
 
         Parameters
         ----------
         keep
             Kept columns to read as well.
+        time
+            The column of times, where they are to be read as well.
         """
         named = ColumnOptions.from_names(self.document["output"]["columns"])
-        columns = replace(named, person=self.cluster, person_option="cluster", keep=keep)
+        columns = replace(named, person=self.cluster, person_option="cluster", keep=keep, time=time)
         if self._frame is not None:
             yield opened_frame(self._frame, replace(columns, delimiter=None))
             return
