@@ -16,7 +16,9 @@ PAGES = [
     *(ROOT / "docs").glob("mechanisms/*.md"),
 ]
 CITED = [
-    (page, name) for page in PAGES for name in re.findall(r"`([\w./]+(?:\.py|\.v|/calibration))`", page.read_text("utf-8"))
+    (page, name)
+    for page in PAGES
+    for name in re.findall(r"`([\w./]+(?:\.py|\.v|/calibration))`", page.read_text("utf-8"))
 ]
 
 

@@ -304,7 +304,7 @@ def averages_of(**values: str) -> Averages:
 
 def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(averages_task, "_SLICE", -1.0)  # a slice is over at once
-    monkeypatch.setattr(averages_task, "_kept", {})
+    monkeypatch.setattr(averages_task, "_averages_cache", {})
     about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa", "adjacency": "1"}
     first = averages_of(**about, epsilon="2")
     assert [each["epsilon"] for each in first.documents] == [2.0] and (first.done, first.of) == (1, 20)
@@ -314,6 +314,12 @@ def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path:
     assert "do not compare the two" in first.section.body  # a word above, all feasible words here
     second = averages_of(**about, epsilon="3")
     assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
+    loose = averages_of(**about, epsilon="3", beyond="nothing")
+    named = sv.select_mechanism(sv.runs(sv.load_model(about["model"]), 4), epsilon=3, adjacency=1, beyond="nothing")
+    (at_three,) = (each for each in loose.documents if each["epsilon"] == 3)
+    assert at_three["expected_error"] == sv.average_over_model(named).expected_error
+    with pytest.raises(ParameterError, match="beyond: expected graceful, nothing, or a number K"):
+        averages_of(**about, epsilon="3", beyond="everything")
     other = averages_of(**{**about, "epsilon": "3", "adjacency": "2"})
     assert (other.done, other.documents[0]["adjacency"]) == (1, 2)
 
@@ -330,7 +336,7 @@ def test_averages_are_in_what_is_downloaded() -> None:
 
 
 def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
-    monkeypatch.setattr(averages_task, "_kept", {})
+    monkeypatch.setattr(averages_task, "_averages_cache", {})
     monkeypatch.setattr(public_averages, "least_possible", lambda _: None)
     found = averages_of(word="ab")
     assert "No lower bound: the model is too large" in found.section.body and "fill-opacity" not in found.section.svg

@@ -103,7 +103,7 @@ def enforce_command(
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.parameters.signature import described
     from symveil.tasks import enforce_options as options
-    from symveil.tasks.enforce import enforce_function, enforce_policy
+    from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
     from symveil.tasks.enforce_report import enforcement_report, synthesis_report
     from symveil.tasks.opacity import load_system
     from symveil.tasks.parameters import RunOptions
@@ -125,12 +125,12 @@ def enforce_command(
     system = load_system(model, secret=secret, unobservable=unobservable, notes=notes)
     if policy.policy in options.FUNCTIONS:
         with progress_bar("estimates explored") as progress:
-            made = enforce_function(k, policy.policy, notion, function, files, system, progress)
+            made = enforce_by_function(k, policy.policy, notion, function, files, system, progress)
         report, holds = synthesis_report(made.synthesis), bool(made.synthesis.possible)
         print_result(made.document, report, as_json=as_json, notes=[*notes, *made.notes])
         return 0 if holds else 1
     with progress_bar("enforcing") as progress:
-        done = enforce_policy(model, k, policy, files, system, progress)
+        done = enforce_by_policy(model, k, policy, files, system, progress)
     report = enforcement_report(done.document())
     print_result(done.document, report, as_json=as_json, notes=[*notes, *done.notes])
     return 0 if done.enforcement.enforceable else 1

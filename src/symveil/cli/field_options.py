@@ -5,7 +5,7 @@ Descriptions of mechanisms take half a second to load, so options may be made la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,28 +50,31 @@ def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any =
     (['--again'], True, ('local', 'spark'), 'local')
     """
     domain = parameter.domain
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "help": as_typed(parameter.help),
         "required": parameter.required if required is None else required,
     }
     match domain:
         case declaration.Flag():
-            said["is_flag"] = True
+            settings["is_flag"] = True
         case declaration.OneOf(others=False):
-            said["type"] = kind or OneOf(tuple(domain.labels))
+            settings["type"] = kind or OneOf(tuple(domain.labels))
         case declaration.Whole():
-            said |= {"type": kind or (_Word(domain) if domain.words else WHOLE_NUMBER), "metavar": domain.placeholder}
+            settings |= {
+                "type": kind or (_Word(domain) if domain.words else WHOLE_NUMBER),
+                "metavar": domain.placeholder,
+            }
         case declaration.File():
-            said |= {"type": PATH, "metavar": domain.placeholder}
+            settings |= {"type": PATH, "metavar": domain.placeholder}
         case declaration.Several():
-            said |= {"multiple": True, "metavar": domain.placeholder}
+            settings |= {"multiple": True, "metavar": domain.placeholder}
         case _:
-            said |= {"type": kind, "metavar": domain.placeholder}
+            settings |= {"type": kind, "metavar": domain.placeholder}
     if parameter.shown_default:
         default = parameter.default if isinstance(parameter.default, int) else parameter.shown_default
-        said |= {"default": default, "show_default": True}
+        settings |= {"default": default, "show_default": True}
     assert parameter.option is not None  # noqa: S101 - asked for by name
-    return click.Option([parameter.option, parameter.name], **said)
+    return click.Option([parameter.option, parameter.name], **settings)
 
 
 @dataclass(frozen=True)
@@ -108,24 +111,10 @@ def options_of(
             if each.option is not None and each.name not in without
         ]
 
-    return late_options(make) if not isinstance(kind, type) else _remembered(lambda: list(reversed(make())))
-
-
-def late_options(make: Callable[[], list[click.Option]]) -> Option:
-    """A decorator that gives a command options which are made when the command is looked at.
-
-    Parameters
-    ----------
-    make
-        Makes them; it may import what help texts need.
-    """
-    return _remembered(lambda: [LateOptions(make)])
-
-
-def _remembered(options: Callable[[], Sequence[click.Option | LateOptions]]) -> Option:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        # what click's own decorators do
-        vars(command).setdefault("__click_params__", []).extend(options())
+        # what click's own decorators do, which make their options at once
+        memo = vars(command).setdefault("__click_params__", [])
+        memo += reversed(make()) if isinstance(kind, type) else [LateOptions(make)]
         return command
 
     return decorate

@@ -209,10 +209,10 @@ def parameters_of(kind: type, *names: str) -> tuple[Parameter, ...]:
 
 
 def _parameter(each: Field[Any]) -> Parameter:
-    said = dict(each.metadata[_KEY])
-    if said["option"] == "":
-        said["option"] = f"--{each.name.replace('_', '-')}"
-    return Parameter(name=each.name, default=each.default, **said)
+    declared_as = dict(each.metadata[_KEY])
+    if declared_as["option"] == "":
+        declared_as["option"] = f"--{each.name.replace('_', '-')}"
+    return Parameter(name=each.name, default=each.default, **declared_as)
 
 
 Described = TypeVar("Described", bound=type)

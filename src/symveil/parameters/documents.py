@@ -19,7 +19,7 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
         Fields that its document does not have.
 
     >>> from dataclasses import dataclass, field
-    >>> from symveil.parameters.declaration import declared
+    >>> from symveil.parameters.declaration import Whole, declared
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
@@ -40,7 +40,7 @@ def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = 
         Which mechanisms look at a parameter; empty: all.
 
     >>> from dataclasses import dataclass, field
-    >>> from symveil.parameters.declaration import declared
+    >>> from symveil.parameters.declaration import Whole, declared
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from symveil.reports.report import Bars, Facts, Part, Picture, Report, Section, Table, Text
+from symveil.reports.report import Bars, Facts, Listing, Part, Picture, Report, Section, Table, Text
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fdfdfc; --line: #d5d9de; --mark: #b3261e; --soft: #5b6470; }
@@ -100,6 +100,8 @@ def part_html(part: Part) -> str:
         case Text():
             kind = "" if part.kind == "plain" else f' class="{part.kind}"'
             return f"<p{kind}>{text_html(part.text)}</p>"
+        case Listing():
+            return f"<ul>{''.join(f'<li>{text_html(item)}</li>' for item in part.items)}</ul>"
         case Facts():
             return table(("", ""), [tuple(map(text_html, row)) for row in part.rows])
         case Table():
@@ -113,7 +115,8 @@ def part_html(part: Part) -> str:
 
 def text_html(text: str) -> str:
     """A text of a report as HTML."""
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
+    strong = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", strong)
 
 
 def _meter(share: float) -> str:

@@ -1,6 +1,7 @@
 """A report as data: a title, and sections of facts, tables, bars, pictures and sentences. It renders nothing.
 
-All texts are plain: a renderer escapes what its medium needs. Two stars on both sides make a text **strong**.
+All texts are plain: a renderer escapes what its medium needs. Two stars on both sides make a text **strong**, and
+backticks make it something to type.
 """
 
 from __future__ import annotations
@@ -76,7 +77,14 @@ class Picture:
     large: bool = False
 
 
-Part = Text | Facts | Table | Bars | Picture
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Sentences, one to a line."""
+
+    items: tuple[str, ...]
+
+
+Part = Text | Facts | Table | Bars | Picture | Listing
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from symveil.reports.report import Bars, Facts, Part, Report, Table, Text
+from symveil.reports.report import Bars, Facts, Listing, Part, Report, Table, Text
 
 _BAR = 40
 
@@ -39,6 +39,8 @@ def report_text(report: Report, stream: TextIO, *, width: int, looking: bool) ->
 def _part(part: Part, heading: str, stream: TextIO, width: int, looking: bool) -> str:
     if isinstance(part, Text):
         return writable(part.text.replace("**", ""), stream) + "\n"
+    if isinstance(part, Listing):
+        return "".join(f"- {writable(item.replace('**', ''), stream)}\n" for item in part.items)
     if isinstance(part, Facts):
         return table_text(heading, (), part.rows, stream, width=width, looking=looking)
     if isinstance(part, Table):
@@ -58,7 +60,7 @@ def table_text(
     width: int,
     looking: bool,
 ) -> str:
-    """A table, as wide as its content where nobody is looking; without columns, just its rows.
+    """A table, as wide as its content where output is not a terminal; without columns, just its rows.
 
     Parameters
     ----------

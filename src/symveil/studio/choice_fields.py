@@ -1,6 +1,6 @@
 """The fields of a form that stand for those of a `MechanismChoice`: when they are shown, and how they are read.
 
-A field that is not shown is not read: what nobody can see does not decide.
+A field that is not shown is not read.
 """
 
 from __future__ import annotations

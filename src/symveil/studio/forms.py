@@ -159,10 +159,10 @@ class Form:
         usual
             The value with which it is left out of links.
         """
-        said = _in_words(each) if hint is None else hint
+        text = _in_words(each) if hint is None else hint
         domain = each.domain
         if isinstance(domain, File):
-            return self.file(each.name, each.label, hint=f"{said} It stays on this machine.", when=when)
+            return self.file(each.name, each.label, hint=f"{text} It stays on this machine.", when=when)
         chosen = list(options)
         if not chosen and isinstance(domain, Flag):
             chosen = [("no", "no"), ("yes", "yes")]
@@ -170,8 +170,8 @@ class Form:
             unset = [(UNSET, "chosen with the mechanism")] if each.default is None and not domain.others else []
             chosen = [*unset, *domain.labels.items()]
         if chosen:
-            return self.choice(each.name, each.label, chosen, hint=said, when=when, usual=usual)
-        return self.text(each.name, each.label, hint=said, when=when, public=True, usual=usual)
+            return self.choice(each.name, each.label, chosen, hint=text, when=when, usual=usual)
+        return self.text(each.name, each.label, hint=text, when=when, public=True, usual=usual)
 
     def further(self, title: str, fields: Iterable[str], *, shown: bool = False) -> str:
         """Fields that are seldom needed, below a title that opens them."""

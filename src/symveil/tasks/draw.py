@@ -6,8 +6,8 @@ Expected error against ε, for every mechanism: for one word, or on average over
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import spelled
+from symveil.parameters.declaration import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve
 from symveil.pictures.diagram import Diagram, to_dot
 from symveil.pictures.svg import to_svg
@@ -120,14 +121,58 @@ def plot_law(explanation: Explanation, path: Path) -> None:
     )
 
 
-def draw_explanation(
-    explanation: Explanation,
-    word: Word,
-    pictures: Mapping[str, Path | None],
-    *,
-    distance: int | None,
-    progress: Progress,
-) -> list[str]:
+@listing_fields
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Which pictures of an explanation are written, and where.
+
+    >>> Pictures().written
+    {}
+    """
+
+    plot: Path | None = field(
+        default=None,
+        metadata=declared(
+            "Plot the law of the distance; without `epsilon`, what each adjacency hides (.png, .svg).",
+            label="Plot of the law",
+            domain=File(),
+        ),
+    )
+    draw: Path | None = field(
+        default=None,
+        metadata=declared("Draw the word's automaton (.svg, .dot).", label="Drawing of the automaton", domain=File()),
+    )
+    curves: Path | None = field(
+        default=None,
+        metadata=declared(
+            "Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
+            label="Curves of the error",
+            domain=File(),
+        ),
+    )
+    at_distance: int | None = field(
+        default=None,
+        metadata=declared(
+            "With `draw`: the words at exactly this distance; with metric levenshtein, within it.",
+            label="Automaton at distance",
+            domain=Whole(placeholder="L"),
+        ),
+    )
+
+    @property
+    def written(self) -> dict[str, Path]:
+        """The files that are written, by the names of their fields."""
+        files = {"draw": self.draw, "plot": self.plot, "curves": self.curves}
+        return {name: path for name, path in files.items() if path is not None}
+
+    def refuse(self, *names: str, expected: str) -> None:
+        """Refuse pictures and their options where there is nothing to draw them of."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ParameterError(name, expected=expected.format(name), found="none")
+
+
+def draw_explanation(explanation: Explanation, word: Word, pictures: Pictures, *, progress: Progress) -> list[str]:
     """Write pictures of what a mechanism does to a word; a note for each.
 
     Parameters
@@ -135,21 +180,19 @@ def draw_explanation(
     explanation, word
         What is drawn.
     pictures
-        Where: `draw` the automaton, `plot` the law, `curves` the error against ε; None: it is not drawn.
-    distance
-        Of the words of the automaton; None: all.
+        Which pictures, and where.
     progress
         Called while curves are computed.
     """
     mechanism = explanation.mechanism
-    if (path := pictures["draw"]) is not None:
-        draw_automaton(word, mechanism.language, path, distance=distance)
-    if (path := pictures["plot"]) is not None:
-        plot_law(explanation, path)
-    if (path := pictures["curves"]) is not None:
+    if pictures.draw is not None:
+        draw_automaton(word, mechanism.language, pictures.draw, distance=pictures.at_distance)
+    if pictures.plot is not None:
+        plot_law(explanation, pictures.plot)
+    if pictures.curves is not None:
         curves = error_curves(mechanism.language, word=word, adjacency=mechanism.adjacency, progress=progress)
-        save_curves(curves, path)
-    return [f"wrote {path}" for path in pictures.values() if path is not None]
+        save_curves(curves, pictures.curves)
+    return [f"wrote {path}" for path in pictures.written.values()]
 
 
 EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))

@@ -190,8 +190,8 @@ class LogFiles:
         if self.is_release and unobservable:
             raise InputError("unobservable: expected a MODEL that says it, which a check reads again, found an option")
         if not self.is_release and self.run.on_unknown != "error":
-            found = "neither; only a release drops"
-            raise ParameterError("on_unknown", expected="`ledger` or `release_id` with it", found=found)
+            reason = "neither; only a release drops"
+            raise ParameterError("on_unknown", expected="`ledger` or `release_id` with it", found=reason)
         if self.log and self.out:
             check_log_name(self.log, self.out, self.run)
         elif self.run.spreadsheet_safe or self.run.has_times:

@@ -145,12 +145,12 @@ def promise_facts(mechanism: Mechanism) -> Rows:
 
 def choice_facts(mechanism: Mechanism) -> Rows:
     """Why a mechanism was chosen, and what that costs."""
-    said = (
+    reasons = (
         ("chosen", mechanism.chosen_because),
         ("given up", mechanism.given_up),
         ("price", mechanism.price_of_grace),
     )
-    return [(name, text) for name, text in said if text]
+    return [(name, text) for name, text in reasons if text]
 
 
 def _unit(law: DistanceLaw) -> str:

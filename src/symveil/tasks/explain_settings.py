@@ -9,11 +9,11 @@ from symveil.errors import InputError
 from symveil.languages.language import Language
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.numbers.progress import Progress
+from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, spelled
 from symveil.reports.report import Report
 from symveil.tasks.doubts import doubts, given_up_notes, hides_little, no_better_than_classic
-from symveil.tasks.draw import ErrorCurve
+from symveil.tasks.draw import ErrorCurve, error_curves
 from symveil.tasks.explain import NO_BOUND, PublicAverages, average_over_model
 from symveil.tasks.explain_report import averages_report, compared_section, settings_report
 
@@ -57,7 +57,13 @@ class Settings:
 
 
 def explain_settings(
-    language: Language, choice: MechanismChoice, epsilons: str, *, count: int = 1, progress: Progress
+    language: Language,
+    choice: MechanismChoice,
+    epsilons: str,
+    *,
+    count: int = 1,
+    compare: bool = False,
+    progress: Progress,
 ) -> Settings:
     """The averages over the words of a language at one ε, or at each of a range.
 
@@ -69,6 +75,8 @@ def explain_settings(
         As in `read_epsilons`.
     count
         How many private versions of one word an attacker sees.
+    compare
+        Whether the errors of all mechanisms are computed too.
     progress
         Called with the number of settings done, and of how many.
     """
@@ -77,7 +85,16 @@ def explain_settings(
         chosen = choose_mechanism(replace(choice, epsilon=exact(epsilon)), language)
         averages.append(average_over_model(chosen, count=count))
         progress(number, len(values))
-    return Settings(averages=tuple(averages), several=".." in epsilons)
+    settings = Settings(averages=tuple(averages), several=".." in epsilons)
+    if not compare:
+        return settings
+    curves = error_curves(
+        language,
+        adjacency=choice.adjacency,
+        epsilons=[exact(epsilon) for epsilon in values],
+        progress=named(progress, "comparing"),
+    )
+    return replace(settings, compared=tuple(curves))
 
 
 def read_epsilons(text: str) -> list[str]:

@@ -5,18 +5,17 @@ Everything comes from the manifest, which is public: nothing here has seen a sec
 
 from __future__ import annotations
 
-import html
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
-from symveil.release.promise import passes_unprotected
-from symveil.reports.page import page, table
-from symveil.reports.report import Report, facts_report
+from symveil.reports.number_texts import factor
+from symveil.reports.page import report_page
+from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
 from symveil.tasks.doubts import (
     hides_little,
     large_loss,
@@ -26,28 +25,6 @@ from symveil.tasks.doubts import (
     thin_protection,
 )
 from symveil.tasks.privatize_file import FileRelease
-
-
-def factor(epsilon: float) -> str:
-    """e^ε in plain words, rounded against the claim: an attacker becomes no surer than that.
-
-    Parameters
-    ----------
-    epsilon
-        A loss.
-
-    >>> factor(2.0), factor(0.1), factor(3.0), factor(50.0), factor(0.0)
-    ('7.4', '1.11', '21', '5.2e+21', '1')
-    """
-    if math.isinf(epsilon):
-        return "∞"
-    if epsilon > 600:
-        return f"10^{math.ceil(epsilon / math.log(10)) + 1}"
-    # exp of a float is right but for its last bits
-    value = math.exp(epsilon) * (1 + 1e-15) if epsilon else 1.0
-    if 10 <= value <= 1e6:
-        return f"{math.ceil(value):,}"
-    return shown_at_least(value, 3 if value < 1.5 else 2)
 
 
 def mechanism_in_words(manifest: Mapping[str, Any]) -> str:
@@ -131,7 +108,7 @@ def _for_scale(manifest: Mapping[str, Any], view: AttackerView) -> str:
     return f"{changed} of symbols change on average, and an attacker who knows the model names {named}"
 
 
-def _attacker_section(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
     """What an attacker learns who knows the public model and sees one private sequence."""
     view = attacker_in(manifest)
     if view is None:
@@ -155,16 +132,14 @@ def _attacker_section(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
         most = f"{shown_at_least(100 * view.promised, 3)} %{sure}"
         allowed = f" The loss at every distance alone allows at most {most} of symbols, whatever the mechanism."
     scale = f" For scale: {_for_scale(manifest, view)}." if manifest.get("expected_error") else ""
-    little = "".join(f"<p><b>{_plain(each[:1].upper() + each[1:])}.</b></p>" for each in hides_little(view))
-    body = (
-        f"<p>Somebody knows the public model and that sequences have {manifest['attacker']['length']} symbols, takes "
-        "every feasible sequence as equally likely, and sees one private sequence. How often is a guess right?</p>"
-        + little
-        + table(("guess", "before", "after"), rows)
-        + f"<p>After: {_plain(known)}.{_plain(allowed)}{_plain(scale)} An attacker who knows more about a person "
-        "starts from a higher chance.</p>"
+    opening = (
+        f"The attacker knows the public model and that sequences have {manifest['attacker']['length']} symbols, takes "
+        "every feasible sequence as equally likely, and sees one private sequence. How often is a guess right?"
     )
-    return "What an attacker learns", body
+    closing = f"After: {known}.{allowed}{scale} An attacker who knows more about a person starts from a higher chance."
+    little = (Text(f"**{each[:1].upper() + each[1:]}.**") for each in hides_little(view))
+    table = Table.from_rows(("guess", "before", "after"), rows)
+    return Section("What an attacker learns", (Text(opening), *little, table, Text(closing)))
 
 
 def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
@@ -261,8 +236,11 @@ def release_page(manifest: Mapping[str, Any]) -> str:
     ]
     losses = losses_at_distances(manifest)
     more = "odds may shift more" if losses is None else f"ε is at most, for {losses}"
-    less = f"<li>Sequences that differ in more places than {b} are protected less: {_plain(more)}.</li>"
-    beyond = "" if b == "all" else less
+    limits = [
+        "A person with several sequences in the file, or in several files, loses as many times as much: a ledger adds "
+        "it up.",
+        *([] if b == "all" else [f"Sequences that differ in more places than {b} are protected less: {more}."]),
+    ]
     facts = [
         ("private file", output["file"]),
         ("day", manifest.get("date", "not written down")),
@@ -280,36 +258,31 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ("SHA-256 of the private file", manifest["digests"]["output"]),
     ]
     own_section = {"attacker", "for scale"}
-    promised = [fact for fact in in_numbers(manifest) if fact[0] not in own_section]
-    promises_listed = "".join(f"<li><b>{_plain(name)}</b>: {_plain(sentence)}</li>" for name, sentence in promised)
-    unprotected = "".join(f"<li>{_plain(each)}</li>" for each in passes_unprotected(manifest))
-    sections = [
-        (
-            "What is promised",
-            "<p>Each sequence in the private file was drawn at random near the true one. Whatever somebody knows "
-            "already, the file lets them prefer one of two sequences that "
-            f"{_plain(_apart(manifest))} by a factor of at most {shift}.</p>"
-            f"<ul>{promises_listed}</ul>",
-        ),
-        (
-            "What is not promised",
-            "<ul><li>A person with several sequences in the file, or in several files, loses as many times as much: a "
-            f"ledger adds it up.</li>{beyond}</ul><p>These pass as they are, unprotected:</p><ul>{unprotected}</ul>",
-        ),
-        *([attacker] if (attacker := _attacker_section(manifest)) else []),
-        *([("To think about", f"<ul>{''.join(f'<li>{_plain(each)}</li>' for each in doubts)}</ul>")] if doubts else []),
-        ("The facts", table(("", ""), [(_plain(name), _plain(str(sentence))) for name, sentence in facts])),
-        (
-            "Do not believe this page",
-            "<p>Whoever has the private file and its manifest can work all of it out anew: "
-            f"<code>symveil check {_plain(output['file'])}.manifest.json</code></p>",
-        ),
-    ]
+    promises = [f"**{name}**: {text}" for name, text in in_numbers(manifest) if name not in own_section]
+    drawn = (
+        "Each sequence in the private file was drawn at random near the true one. Whatever somebody knows already, the "
+        f"file lets them prefer one of two sequences that {_apart(manifest)} by a factor of at most {shift}."
+    )
+    unprotected = Listing(tuple(passes_unprotected(manifest)))
+    attacker = _attacker_section(manifest)
+    recheck = (
+        "Whoever has the private file and its manifest can work all of it out anew: `symveil check "
+        f"{output['file']}.manifest.json`"
+    )
+    passing = Text("These pass as they are, unprotected:")
+    sections = (
+        Section("What is promised", (Text(drawn), Listing(tuple(promises)))),
+        Section("What is not promised", (Listing(tuple(limits)), passing, unprotected)),
+        *(() if attacker is None else (attacker,)),
+        *((Section("To think about", (Listing(tuple(doubts)),)),) if doubts else ()),
+        Section("The facts", (Facts.from_rows((name, str(value)) for name, value in facts),)),
+        Section("Do not believe this page", (Text(recheck),)),
+    )
     lead = (
         f"{counts['released']:,} private sequences. Everything on this page is public: it comes from the manifest and "
         "the public model, never from the data."
     )
-    return page(f"A private release: {output['file']}", lead, sections)
+    return report_page(Report(title=f"A private release: {output['file']}", lead=lead, sections=sections))
 
 
 def _apart(manifest: Mapping[str, Any]) -> str:
@@ -332,7 +305,3 @@ def protection_in(manifest: Mapping[str, Any]) -> Protection | None:
     """
     document = manifest.get("protection")
     return None if document is None else protection_from_document(document)
-
-
-def _plain(text: str) -> str:
-    return html.escape(text)

@@ -172,8 +172,8 @@ class Question:
         elif (self.epsilon is None) == (self.alpha is None) and (
             not is_channel or self.has_level or self.curve is not None
         ):
-            found = "both" if self.has_level else "neither"
-            raise ParameterError("epsilon", expected="`epsilon` or `alpha`", found=found)
+            given = "both" if self.has_level else "neither"
+            raise ParameterError("epsilon", expected="`epsilon` or `alpha`", found=given)
 
 
 def read_question_about(

@@ -10,6 +10,7 @@ from nicegui import background_tasks
 
 from symveil.errors import SymveilError
 from symveil.studio.answer import Answer
+from symveil.studio.choice_fields import FIELDS
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import working
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
@@ -27,8 +28,8 @@ class ComparePanel(SubjectPanel):
         "Expected error against ε for every mechanism, the papers' calibration against the tight one, and the least "
         "error that any private mechanism can have."
     )
-    defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "", "which": "all"}
-    public = frozenset({"source", "epsilon", "adjacency", "which"})
+    defaults: ClassVar = {**SUBJECT_DEFAULTS, "epsilon": "3", "adjacency": "", "beyond": "graceful", "which": "all"}
+    public = frozenset({"source", "epsilon", "adjacency", "beyond", "which"})
     # the curves are computed at these steps, and one can look nowhere else
     scales: ClassVar = {"epsilon": Scale.of("0.5", "10", "0.5", only_steps=True)}
 
@@ -40,6 +41,7 @@ class ComparePanel(SubjectPanel):
         yield from self.subject_fields(form)
         yield form.slider("epsilon", "Look at ε", self.scales["epsilon"])
         yield self.adjacency_field(form)
+        yield form.parameter(FIELDS["beyond"])
         yield form.choice("which", "Curves", (("all", "all mechanisms"), ("few", "without the staircase")))
 
     def answered(self) -> None:

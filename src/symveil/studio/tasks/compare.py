@@ -16,13 +16,14 @@ from fractions import Fraction
 
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
-from symveil.laws.parameters import Adjacency, read_epsilon
+from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
 from symveil.mechanisms.attacker import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import shown_at_most, spelled
 from symveil.pictures.charts import Band, Curve, curves_svg
+from symveil.reports.number_texts import counted, factor, share_of_symbols
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import (
@@ -30,13 +31,11 @@ from symveil.studio.tasks.subject import (
     adjacency_of,
     attacker_lines,
     choose_adjacency,
-    counted,
     read_subject,
     undecided,
 )
 from symveil.tasks.draw import EPSILONS, ErrorCurve, error_curves
 from symveil.tasks.explain import NO_BOUND, PublicAverages, average_over_model
-from symveil.tasks.release_report import factor
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",
@@ -50,6 +49,7 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     if undecided(values):
         return choose_adjacency(subject.language, "word")
     adjacency = adjacency_of(values)
+    read_beyond(values["beyond"])
     if values["which"] not in ("all", "few"):
         raise ParameterError("which", expected="all or few", found=values["which"])
     curves = _curves(subject, adjacency, progress)
@@ -116,12 +116,15 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     papers = min((curve for curve in curves if curve.mechanism in PAPERS), key=lambda curve: curve.errors[here])
     ours, theirs = best.errors[here], papers.errors[here]
     hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
+    share = share_of_symbols(ours, length)
     sentence = (
         f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
-        f"<b>{_share(ours, length)}</b> of a private word {'are' if '%' in _share(ours, length) else 'is'} wrong"
+        f"<b>{share}</b> of a private word {'are' if '%' in share else 'is'} wrong"
     )
     if theirs > ours * 1.02:
-        sentence += f"; the published mechanisms get <b>{_share(theirs, length)}</b> wrong at the same ε and b"
+        sentence += (
+            f"; the published mechanisms get <b>{share_of_symbols(theirs, length)}</b> wrong at the same ε and b"
+        )
     body = f'<p class="sentence">{sentence}.</p>'
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
@@ -130,18 +133,6 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
             f"become {factor(cheaper)} times surer.</p>"
         )
     return Section(heading="The price of privacy", body=body, wide=True)
-
-
-def _share(errors: float, length: int) -> str:
-    """An expected number of errors as people say it.
-
-    >>> _share(2.0, 8), _share(0.004, 10), _share(9.9, 10)
-    ('1 symbol in 4', '1 symbol in 2,500', '99 % of the symbols')
-    """
-    if length == 0 or errors <= 0:
-        return "nothing"
-    share = errors / length
-    return f"{100 * share:.0f} % of the symbols" if share > 0.3 else f"1 symbol in {1 / share:,.0f}"
 
 
 def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Section:
@@ -194,8 +185,8 @@ def _numbers(curves: tuple[ErrorCurve, ...], here: int, length: int) -> Section:
 
 _SLICE = 1.0  # seconds, after which the worker looks for other questions
 
-_averages_cache: dict[tuple[Language, Adjacency], dict[Fraction, PublicAverages]] = {}
-"""Those of the last language and adjacency."""
+_averages_cache: dict[tuple[Language, Adjacency, str], dict[Fraction, PublicAverages]] = {}
+"""Those of the last language and adjacency, and of what is kept beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,16 +221,16 @@ class Averages:
 def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
     """A few more of the averages that a form of the Compare panel asks for, and all that were found before."""
     language = read_subject(values).language
-    adjacency = adjacency_of(values)
+    adjacency, beyond = adjacency_of(values), read_beyond(values["beyond"])
     here = EPSILONS[nearest_step(values["epsilon"])]
-    if (language, adjacency) not in _averages_cache:
+    if (language, adjacency, beyond) not in _averages_cache:
         _averages_cache.clear()
-    known = _averages_cache.setdefault((language, adjacency), {})
+    known = _averages_cache.setdefault((language, adjacency, beyond), {})
     wanted = sorted((each for each in EPSILONS if each not in known), key=lambda each: abs(each - here))
     began = time.monotonic()
     tell = named(progress, "Averaging over the public model")
     for epsilon in wanted:
-        choice = read_choice(spelled(epsilon), adjacency=adjacency, public_start=language.public_start)
+        choice = read_choice(spelled(epsilon), adjacency=adjacency, beyond=beyond, public_start=language.public_start)
         known[epsilon] = average_over_model(choose_mechanism(choice, language))
         tell(len(known), len(EPSILONS))
         if time.monotonic() - began > _SLICE:

@@ -14,6 +14,7 @@ from symveil.mechanisms.attacker import attacker_view
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import Road, covers_most, road_map_svg
+from symveil.reports.number_texts import epsilon_text
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, large
 from symveil.studio.tasks.release import CHOOSING, GUESSING, PROVING
@@ -27,7 +28,6 @@ from symveil.studio.tasks.subject import (
     read_mechanism,
     read_subject,
     read_whole,
-    shown_epsilon,
     source_file,
     undecided,
     warned,
@@ -61,7 +61,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
     guarantee = mechanism.guarantee
     summary = large(
-        f"ε = {shown_epsilon(guarantee.epsilon)}",
+        f"ε = {epsilon_text(guarantee.epsilon)}",
         promise(mechanism, "trip", symbol="road"),
         badge=guarantee.how,
     )

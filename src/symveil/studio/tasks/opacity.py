@@ -19,9 +19,10 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.svg import to_svg
+from symveil.reports.number_texts import epsilon_text
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
-from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole, shown_epsilon
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.tasks.enforce import enforcement_document, read_probability
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
 from symveil.verification.opacity.notions import read_question
@@ -385,7 +386,7 @@ def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
 
 
 def _loss(epsilon: float, how: str) -> str:
-    return shown_epsilon(epsilon) + ("" if math.isinf(epsilon) else f" ({how})")
+    return epsilon_text(epsilon) + ("" if math.isinf(epsilon) else f" ({how})")
 
 
 def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:

@@ -14,10 +14,10 @@ from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
+from symveil.reports.number_texts import factor
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import File, example_or_file, loaded
-from symveil.tasks.release_report import factor
 from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, answer_in_words, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy

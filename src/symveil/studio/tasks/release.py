@@ -31,13 +31,13 @@ from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.pictures.heat_maps import Cell, heat_grid_svg
 from symveil.pictures.svg import to_svg
+from symveil.reports.number_texts import epsilon_text
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section, facts, large
 from symveil.studio.tasks.subject import (
     Subject,
     attacker_lines,
     choose_adjacency,
-    counted,
     loss_line,
     marked_edits,
     marked_word,
@@ -45,11 +45,11 @@ from symveil.studio.tasks.subject import (
     read_mechanism,
     read_subject,
     read_whole,
-    shown_epsilon,
     undecided,
     warned,
 )
 from symveil.tasks.explain import Explanation, explain_word
+from symveil.tasks.explain_report import explanation_report
 from symveil.tasks.release import WordRelease, release_word
 
 MOST_STATES = 30
@@ -191,8 +191,8 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     guarantee = mechanism.guarantee
     noun = "word" if subject.separator == "" else "sequence"
     unchanged = float(law.probabilities[0]) if len(law.distances) and law.distances[0] == 0 else 0.0
-    requested = shown_epsilon(float(mechanism.epsilon))
-    loss = shown_epsilon(guarantee.epsilon)
+    requested = epsilon_text(float(mechanism.epsilon))
+    loss = epsilon_text(guarantee.epsilon)
     hides_lengths = mechanism.metric == "levenshtein"
     promised = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
     body = '<div class="pair"><div>' + large(
@@ -251,7 +251,7 @@ def _words(subject: Subject, released: WordRelease, metric: Metric) -> Section:
     body = f'<p class="quiet">{what}:</p><p class="word true">{true}</p>' + table(heading, rows, word_columns=(0,))
     after = (
         f'<p class="quiet">For your eyes only: publish one of them. All {SHOWN_WORDS} together would cost '
-        f"ε = {shown_epsilon(released.total_epsilon)}.</p>"
+        f"ε = {epsilon_text(released.total_epsilon)}.</p>"
     )
     long = sum(len(str(symbol)) + len(separator) for symbol in subject.word) > _LONG_WORD
     return Section(heading="Ten private versions", body=body, after=after, tall=not long, wide=long)
@@ -332,36 +332,8 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
 
 
 def _facts(explanation: Explanation, subject: Subject) -> Section:
-    mechanism, automaton = explanation.mechanism, explanation.automaton
-    which = "words of this length" if mechanism.metric == "hamming" else "words within the public bound"
-    rows = [
-        ("mechanism", html.escape(f"{mechanism.name}, {mechanism.calibration} calibration")),
-        (which, _size(mechanism.language.size)),
-        ("automaton", f"{automaton.state_count:,} states, {automaton.edge_count:,} edges"),
-    ]
-    if explanation.certificate is not None:
-        proof = explanation.certificate
-        rows.append(("certificate", f"η = {float(proof.rate):.5g}; ln Z(v)/Z(w) ≤ {proof.ratio_bound:.3g}"))
-    if explanation.protection is not None:
-        near = explanation.protection.neighbours_within_adjacency
-        rows.append(("within b of a typical word", counted(near, "feasible word")))
-    rows += [
-        (name, html.escape(reason))
-        for name, reason in (("chosen", mechanism.chosen_because), ("given up", mechanism.given_up))
-        if reason
-    ]
-    rows += [
-        (html.escape(name.replace("_", " ")), html.escape(str(value)))
-        for name, value in mechanism.parameters_document().items()
-        if name != "tells_nothing"  # said above, where it matters
-    ]
-    rows += [("note", html.escape(note)) for note in subject.notes]
-    return Section(heading="Facts", body=facts(rows), wide=mechanism.metric == "levenshtein")
-
-
-def _size(words: int | None) -> str:
-    """A number of words as HTML."""
-    if words is None:
-        return "without end"
-    digits = decimal(words)
-    return digits if len(digits) <= 12 else f"{digits[0]}.{digits[1:3]} × 10<sup>{len(digits) - 1}</sup>"
+    """The facts that the command line prints, and what there is to say about the model."""
+    report = explanation_report(explanation)
+    rows = [*report.facts(report.title).items(), *(("note", note) for note in subject.notes)]
+    shown = [(html.escape(name), html.escape(value)) for name, value in rows]
+    return Section(heading="Facts", body=facts(shown), wide=explanation.mechanism.metric == "levenshtein")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import html
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,12 +27,11 @@ from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
-from symveil.numbers.rationals import shown_at_least
+from symveil.reports.number_texts import factor
 from symveil.reports.page import table
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
-from symveil.tasks.release_report import factor
 
 Loaded = TypeVar("Loaded")
 
@@ -269,11 +267,6 @@ def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float
     return f'{little}<p class="quiet">An attacker who knows the public model: {text}.{scale}</p>'
 
 
-def shown_epsilon(epsilon: float) -> str:
-    """ε, rounded against the claim."""
-    return "infinite" if math.isinf(epsilon) else shown_at_least(epsilon)
-
-
 def marked_word(word: Word, released: Word, separator: str) -> str:
     """A released word as HTML, with the symbols that differ marked; not by colour alone."""
     pieces = []
@@ -293,12 +286,3 @@ def marked_edits(word: Word, released: Word, separator: str) -> str:
         else:
             pieces += [f"<b>{symbol}</b>" for symbol in shown] or ["<b>·</b>"]
     return (html.escape(separator) or "").join(pieces)
-
-
-def counted(count: float, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "symbol"), counted(0.25, "symbol")
-    ('1 symbol', '0.25 symbols')
-    """
-    return f"{count:.3g} {noun}" + ("" if count == 1 else "s")
