@@ -3,6 +3,11 @@
 `python -m benchmarks.provers [--seconds 60] [PART …]` prints a line of JSON for each setting (whose name contains PART)
 and family: the share of ε/b that the rate reaches (1/2 is the classic rate), and the seconds. A family that takes
 longer is ended. `boxes` begin with what the quick certificate proves; `all` is what a mechanism with a named cost gets.
+
+What it said when certificates were sorted out: enumeration and halves decide wherever they are affordable. On small
+chains boxes do (20 states of degree 10, b = 1, ε = 2: 0.89 in 8 s), on large sparse ones blocks (714 roads, n = 49,
+b = 4, ε = 16: 0.996 in 9 s). On automata boxes decide with b = 1 (6 states, ε = 4: 0.85, windows 0.65), windows with
+b = 2 (0.77 in 0.4 s, boxes 0.65 in 98 s), and the spread at large ε (60 states, ε = 8: 0.998).
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from symveil.calibration.calibrate import Weighting
 from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How
-from symveil.models.word import Codes
 from symveil.numbers.once import LastFew, computed_once
 
 MOST_WORDS = 10_000
@@ -35,6 +34,7 @@ _SMALLEST = 2.0**-900
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
