@@ -104,10 +104,10 @@ class MechanismChoice:
 
     epsilon: Fraction = field(
         metadata=declared(
-            "Privacy budget of each word: a decimal or a fraction, above 0. Small: private; large: accurate.",
+            "Privacy budget: a decimal or a fraction, above 0.",
             label="Privacy budget ε",
             domain=Exact(placeholder="E"),
-            more="Kept exact.",
+            more="Of each word; kept exact. Small: private; large: accurate.",
         )
     )
     mechanism: str = field(
