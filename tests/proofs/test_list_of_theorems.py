@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.proofs import coq
 
 ROOT = Path(__file__).parents[2]
