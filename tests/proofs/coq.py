@@ -60,7 +60,7 @@ def build(folder: Path) -> Path:
 def compiled(folder: Path, text: str, name: str, *, seconds: int = 600) -> subprocess.CompletedProcess[str]:
     """What Coq says to a file beside the compiled ones, within so many seconds of processor time.
 
-    A wrong statement can make Coq compare real numbers by unfolding them without an end: then it has not checked either.
+    A wrong statement can make Coq unfold real numbers without an end, to compare them: then it has not checked either.
     """
     (folder / name).write_text(text, encoding="utf-8")
     limited = f'ulimit -t {seconds}; exec coqc "$@"'

@@ -44,6 +44,7 @@ def test_nothing_is_admitted(name: str) -> None:
 
 def test_mutants_change_one_statement() -> None:
     mutants = coq.mutants()
+    assert {mutant.theorem for mutant in mutants} == set(coq.theorems())
     for mutant in mutants:
         text = (coq.PROOFS / mutant.file).read_text("utf-8")
         assert text.count(mutant.right) == 1, mutant
