@@ -68,7 +68,7 @@ suite: $(VENV)/.ready
 
 # The theorems of proofs/, checked by Coq, the axioms that they use, and that wrong statements fail
 proofs: $(VENV)/.ready services
-	$(BIN)/pytest -rs tests/proofs
+	$(BIN)/pytest -rs -m "soak or not soak" tests/proofs
 
 # Branch coverage of src: the whole suite, and once more, interpreted, the tests of compiled loops, whose lines a tracer
 # does not see otherwise. What takes minutes interpreted is marked `compiled` and left out of the second pass; and where

@@ -57,14 +57,19 @@ def build(folder: Path) -> Path:
     return copy
 
 
-def compiled(folder: Path, text: str, name: str) -> subprocess.CompletedProcess[str]:
-    """What Coq says to a file beside the compiled ones."""
+def compiled(folder: Path, text: str, name: str, *, seconds: int = 600) -> subprocess.CompletedProcess[str]:
+    """What Coq says to a file beside the compiled ones, within so many seconds of processor time.
+
+    A wrong statement can make Coq unfold real numbers without an end, to compare them: then it has not checked either.
+    """
     (folder / name).write_text(text, encoding="utf-8")
-    return subprocess.run(["coqc", *FLAGS, name], cwd=folder, check=False, capture_output=True, text=True)
+    limited = f'ulimit -t {seconds}; exec coqc "$@"'
+    command = ["sh", "-c", limited, "coqc", *FLAGS, name]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
 
 
 def used_axioms(folder: Path, names: Iterable[str]) -> set[str]:
-    """What `Print Assumptions` prints for all of these theorems together: walking their proofs once is what takes time."""
+    """What `Print Assumptions` prints for all of these theorems together: their proofs are walked once."""
     found = theorems()
     requires = "".join(f"Require symveil.{file[:-2]}.\n" for file in files())
     together = ", ".join(f"@symveil.{found[name][:-2]}.{name}" for name in names)

@@ -44,12 +44,13 @@ def test_nothing_is_admitted(name: str) -> None:
 
 def test_mutants_change_one_statement() -> None:
     mutants = coq.mutants()
+    assert {mutant.theorem for mutant in mutants} == set(coq.theorems())
     for mutant in mutants:
         text = (coq.PROOFS / mutant.file).read_text("utf-8")
         assert text.count(mutant.right) == 1, mutant
-        before = text[: text.index(mutant.right)]
-        assert coq.STATEMENT.findall(before + mutant.right.partition("\n")[0])[-1] == mutant.theorem, mutant
-        assert "Proof." not in before.rpartition(f" {mutant.theorem}")[2], mutant
+        until = text[: text.index(mutant.right)] + mutant.right.partition("\n")[0]
+        assert coq.STATEMENT.findall(until)[-1] == mutant.theorem, mutant
+        assert "Proof." not in until.rpartition(f" {mutant.theorem}")[2], mutant
 
 
 def test_links_of_pages_are_files() -> None:

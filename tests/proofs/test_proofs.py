@@ -1,7 +1,7 @@
 """The proofs check, use no axiom but the listed ones, and say what they say: wrong statements fail.
 
 A mutant is the theorem's own file with one wrong thing in the statement (a sign, a factor, < for <=). It is compiled
-beside the others with the same proof script.
+beside the others with the same proof script. That takes minutes: only in `make proofs` and `make soak`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ def test_an_axiom_is_seen(built: Path) -> None:
     assert "wrong : False" in answer.stdout
 
 
+@pytest.mark.soak
 def test_wrong_statements_fail(built: Path) -> None:
     def survives(numbered: tuple[int, coq.Mutant]) -> str | None:
         number, mutant = numbered
         text = (coq.PROOFS / mutant.file).read_text("utf-8")
         changed = text.replace(mutant.right, mutant.wrong)
-        answer = coq.compiled(built, changed, f"mutant_{number}.v")
+        answer = coq.compiled(built, changed, f"mutant_{number}.v", seconds=30)
         if answer.returncode == 0:
             return f"{mutant.theorem} with {mutant.wrong!r} checks"
         wrong_kind = "Syntax error" in answer.stderr or "was not found in the current environment" in answer.stderr
