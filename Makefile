@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 LOCK := requirements-dev.lock
 
-.PHONY: demo test coverage bench bench-beside bench-docs docs soak golden lint style types suite lock services clean
+.PHONY: demo test proofs coverage bench bench-beside bench-docs docs soak golden lint style types suite lock services clean
 
 # Tests start hundreds of processes: what one of them has compiled, the others read
 export PYTHONDONTWRITEBYTECODE :=
@@ -52,7 +52,7 @@ types: $(VENV)/.ready
 docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# Chromium, PostgreSQL and Java for the tests that use them: installed where that is allowed, else said
+# Chromium, PostgreSQL, Java and Coq for the tests that use them: installed where that is allowed, else said
 services:
 	$(PYTHON) tests/services.py
 
@@ -65,6 +65,10 @@ test:
 
 suite: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+# The theorems of proofs/, checked by Coq, the axioms that they use, and that wrong statements fail
+proofs: $(VENV)/.ready services
+	$(BIN)/pytest -rs tests/proofs
 
 # Branch coverage of src: the whole suite, and once more, interpreted, the tests of compiled loops, whose lines a tracer
 # does not see otherwise. What takes minutes interpreted is marked `compiled` and left out of the second pass; and where

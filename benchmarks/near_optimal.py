@@ -20,7 +20,9 @@ from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.graceful import certified_graceful_rate
 from symveil.examples.road_network import grid_roads, town
+from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.interoperability import excess
@@ -132,6 +134,29 @@ def promised(title: str, language: sv.RunLanguage, adjacency: int, epsilon: int,
         )
 
 
+def graceful_rates(effort: Effort) -> Iterator[Row]:
+    """The rates that graceful certificates prove of large models, beside the classic ones, and how long they take."""
+    cases = [("town, n = 9", sv.runs(town(), 9), 2, balanced) for balanced in effort.of((False, True), (False,))]
+    data = trips_and_chain()
+    if data is not None:
+        shanghai = sv.runs(data[1], _LENGTH, public_start=True)
+        cases += [("Shanghai, n = 20, public start", shanghai, ratio, False) for ratio in effort.of((4, 2), ())]
+    for title, language, ratio, balanced in cases:
+        weighting = Weighting(language=language, cost=hamming(language), adjacency=1, balanced=balanced)
+        begin = time.process_time()
+        result = certified_graceful_rate(weighting, per_position=Fraction(ratio))
+        taken = time.process_time() - begin
+        yield Row(
+            name=f"graceful rate, {title}{', balanced' if balanced else ''}, ε/b = {ratio}",
+            ours=taken,
+            peer="",
+            peer_time=None,
+            quantity="seconds",
+            unit="model",
+            note=f"processor time; {float(result.rate):.4g} is proved" if result else "nothing above the classic rate",
+        )
+
+
 def both_promises(effort: Effort) -> Iterator[Row]:
     """Shanghai (public start) and the town (free start) under both promises, each beside its own lower bound."""
     data = trips_and_chain()
@@ -237,4 +262,12 @@ def never_far() -> sv.MarkovChain:
     return sv.MarkovChain.from_transitions(rows)
 
 
-BENCHMARKS: list[Benchmark] = [on_trips, against_bounds, both_promises, of_small_languages, whole_file, large_networks]
+BENCHMARKS: list[Benchmark] = [
+    on_trips,
+    against_bounds,
+    graceful_rates,
+    both_promises,
+    of_small_languages,
+    whole_file,
+    large_networks,
+]

@@ -1,4 +1,4 @@
-(* Balance: a prior that flattens the normaliser (docs/theory/near-optimal.md, Theorem 3; docs/mechanisms/optimal.md).
+(* Balance: a prior that flattens the normaliser (docs/theory/certificates.md, Theorem 3; docs/theory/tight-calibration.md, O2).
 
    balance: if the sum of s(o) k(w,o) over all outputs o is 1 for every word w, and k(w,o) <= exp(a) k(v,o), then
      P(o|w) = s(o) k(w,o) is a law for every w, and w and v lose at most a: the factor 2 of the classic rate is gone. For

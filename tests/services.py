@@ -1,4 +1,4 @@
-"""The real services that tests use: PostgreSQL, a Java runtime, Chromium. Run as a program it installs what is missing.
+"""The real services that tests use: PostgreSQL, Java, Chromium, Coq. Run as a program it installs what is missing.
 
 `make test` runs it first. Where nothing may be installed (not root, no apt) it says so, and the tests
 that need the service are skipped with that reason.
@@ -18,7 +18,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PACKAGES = {"PostgreSQL": "postgresql", "Java": "default-jre-headless", "Chromium": "chromium"}
+PACKAGES = {
+    "PostgreSQL": "postgresql",
+    "Java": "default-jre-headless",
+    "Chromium": "chromium",
+    "Coq": "coq libcoq-mathcomp-analysis libcoq-mathcomp-algebra-tactics",
+}
+COQ_VERSION = "8.16"
+"""The proofs are written for this version and the libraries that Debian has beside it (proofs/README.md)."""
 
 
 def postgres_programs() -> Path | None:
@@ -40,9 +47,30 @@ def java() -> str | None:
     return program if version.isdigit() and int(version) >= 17 else None
 
 
+def coq() -> str | None:
+    """The Coq compiler, where it is the version of the proofs and has the libraries that they use."""
+    program = shutil.which("coqc")
+    if not program:
+        return None
+    version, where = (
+        subprocess.run([program, option], capture_output=True, text=True, check=False).stdout.strip()
+        for option in ("--print-version", "-where")
+    )
+    libraries = Path(where, "user-contrib", "mathcomp")
+    complete = (libraries / "analysis" / "exp.vo").exists() and (libraries / "algebra_tactics" / "ring.vo").exists()
+    return program if version.startswith(f"{COQ_VERSION}.") and complete else None
+
+
+def _has_coq(environment: dict[str, str]) -> bool:
+    """Whether apt has the version of the proofs: another one is not worth 250 MB."""
+    policy = ["apt-cache", "policy", "coq"]
+    offered = subprocess.run(policy, env=environment, capture_output=True, text=True, check=False).stdout
+    return f"Candidate: {COQ_VERSION}." in offered
+
+
 def missing() -> dict[str, str]:
-    """What is not there, by name, with its package."""
-    there = {"PostgreSQL": postgres_programs(), "Java": java(), "Chromium": shutil.which("chromium")}
+    """What is not there, by name, with its packages."""
+    there = {"PostgreSQL": postgres_programs(), "Java": java(), "Chromium": shutil.which("chromium"), "Coq": coq()}
     return {name: PACKAGES[name] for name, found in there.items() if not found}
 
 
@@ -50,17 +78,21 @@ def install() -> None:
     """Install what is missing, where that is allowed; say what is not."""
     absent = missing()
     if not absent:
-        print("services: PostgreSQL, Java and Chromium are there")
+        print("services: PostgreSQL, Java, Chromium and Coq are there")
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         why = "not root" if os.geteuid() != 0 else "no apt-get"
         print(f"services: {', '.join(absent)} missing and not installed ({why}): their tests will be skipped")
         return
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
     quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     subprocess.run(["apt-get", "update"], check=False, **quiet)
-    for name, package in absent.items():
-        done = subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", package], check=False, **quiet)
+    for name, packages in absent.items():
+        if name == "Coq" and not _has_coq(environment):
+            print(f"services: Coq {COQ_VERSION} could not be installed: this system has another version: tests skipped")
+            continue
+        command = ["apt-get", "install", "-y", "--no-install-recommends", *packages.split()]
+        done = subprocess.run(command, check=False, **quiet)
         print(f"services: {name} {'installed' if done.returncode == 0 else 'could not be installed: tests skipped'}")
 
 

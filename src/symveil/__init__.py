@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from symveil.laws.guarantee import Guarantee
     from symveil.laws.law import DistanceLaw
     from symveil.laws.protection import protection
+    from symveil.mechanisms.calibrate import calibrate
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
+    from symveil.mechanisms.law import Law
     from symveil.mechanisms.online import Online
     from symveil.mechanisms.optimal import Optimal
     from symveil.mechanisms.permute_and_flip import PermuteAndFlip
@@ -101,6 +103,7 @@ __all__ = [
     "Guarantee",
     "HammingAutomaton",
     "LabelledChain",
+    "Law",
     "LevenshteinAutomaton",
     "LogicalSystem",
     "LowerBound",
@@ -122,6 +125,7 @@ __all__ = [
     "audit",
     "audit_by_chain",
     "average_over_model",
+    "calibrate",
     "check_manifest",
     "choose_mechanism",
     "compare",

@@ -240,9 +240,9 @@ def test_a_smaller_rate_may_lose_more() -> None:
     words = sv.runs(chain, 6)
     assert words.size < MOST_WORDS
     weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
-    low, high = GracefulCase(weighting, Fraction(6, 5)), GracefulCase(weighting, Fraction(3, 2))
-    proof, most = GracefulProof(weighting), Fraction(9, 5)
-    assert low.per_position() > 1.8 > high.per_position()
+    low, high = GracefulCase(weighting, Fraction(6, 5)), GracefulCase(weighting, Fraction(7, 5))
+    proof, most = GracefulProof(weighting), Fraction(181, 100)
+    assert low.per_position() > most > high.per_position()
     assert proof.per_position(high.rate, most).bound <= most < proof.per_position(low.rate, most).bound
 
 

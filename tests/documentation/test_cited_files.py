@@ -16,7 +16,9 @@ PAGES = [
     *(ROOT / "docs").glob("mechanisms/*.md"),
 ]
 CITED = [
-    (page, name) for page in PAGES for name in re.findall(r"`([\w./]+(?:\.py|/calibration))`", page.read_text("utf-8"))
+    (page, name)
+    for page in PAGES
+    for name in re.findall(r"`([\w./]+(?:\.py|\.v|/calibration))`", page.read_text("utf-8"))
 ]
 
 
@@ -40,3 +42,9 @@ def test_pages_that_the_sources_cite_are_there() -> None:
     }
     assert len(cited) >= 60
     assert sorted(each for each in cited if not (ROOT / each[1]).exists()) == []
+
+
+def test_every_checked_proof_is_on_the_page_about_them() -> None:
+    page = (ROOT / "docs" / "theory" / "checked.md").read_text(encoding="utf-8")
+    listed = re.findall(r"`(proofs/\w+\.v)`", page)
+    assert sorted(listed) == sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "proofs").glob("*.v"))

@@ -15,7 +15,7 @@ from symveil.estimation.hidden_chain import HiddenChain
 from symveil.estimation.statistics import read_statistic
 from symveil.mechanisms.online import Online
 from symveil.tasks.estimate_runs import _Gathering
-from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.private_file import PrivateFile
 
 from .test_iterated import CHAIN, released
 
@@ -39,8 +39,8 @@ def private(folder: Path, model: object, words: list[str], **named: object) -> P
     return out
 
 
-def gathered(out: Path) -> tuple[HiddenChain, ReleasedWords]:
-    own = ReleasedWords(out, manifest=None, model=None, cluster=None)
+def gathered(out: Path) -> tuple[HiddenChain, PrivateFile]:
+    own = PrivateFile.open(out, manifest=None, model=None, cluster=None)
     gathering = _Gathering(own)
     for batch in own.batches(gathering.groups):
         gathering.add(batch)
@@ -50,7 +50,7 @@ def gathered(out: Path) -> tuple[HiddenChain, ReleasedWords]:
 class Enumerated:
     """The posterior of whole words, by the mechanism's own probabilities and every word of the language."""
 
-    def __init__(self, model: object, own: ReleasedWords, chances: np.ndarray, public: bool) -> None:
+    def __init__(self, model: object, own: PrivateFile, chances: np.ndarray, public: bool) -> None:
         self.words: list[tuple[tuple[int, ...], float]] = []
         self.steps, self.log_likelihood = np.zeros(len(chances)), 0.0
         for codes, lengths in own.words():

@@ -170,14 +170,14 @@ def test_intervals_on_a_model_cover(tmp_path: Path) -> None:
 
 def test_a_faster_rate_changes_less(tmp_path: Path) -> None:
     from symveil.randomness import NotPrivateSeededBits
-    from symveil.tasks.released_file import ReleasedWords
+    from symveil.tasks.private_file import PrivateFile
 
     out = released(tmp_path, WORDS, epsilon=1, mechanism="exponential")
-    words = ReleasedWords(out, manifest=None, model=None, cluster=None)
+    words = PrivateFile.open(out, manifest=None, model=None, cluster=None)
     batch = next(words.batches(0))
     same = []
     for faster in (1, 3):
-        again = Rerelease(words.release, words.told, where="here", faster=Fraction(faster))
+        again = Rerelease(words.release, words.document, where="here", faster=Fraction(faster))
         same.append(np.mean(again.draw(batch.codes, batch.lengths, NotPrivateSeededBits(1)) == batch.codes))
     assert same[0] + 0.1 < same[1]
 

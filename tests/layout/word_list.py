@@ -67,7 +67,6 @@ ALLOWED_IN: Mapping[tuple[str, str], str] = {
     ("verification/privacy_verdict.py", "asked"): "a field of a public result, `PrivacyVerdict.asked` (contract)",
     ("verification/opacity/notions.py", "asked"): "a field that public questions have (contract)",
     ("verification/audit.py", "kept"): "a field of a public result, `LossAtDistance.kept` (contract)",
-    ("release/promise.py", "said"): "a keyword that the redesign of promises removes",
 }
 """A file below `src/symveil` in which a word may stand, and why."""
 

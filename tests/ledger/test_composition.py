@@ -21,7 +21,6 @@ from symveil.ledger.composition import approximate_loss, composed_epsilon, pure_
 from symveil.ledger.store import Database
 from symveil.ledger.units import UNIT
 from symveil.numbers.rationals import at_least, exact
-from symveil.release.promise import price
 
 from .test_charging import charge
 
@@ -59,9 +58,9 @@ def test_the_loss_is_that_of_the_mechanism():
     z = math.exp(-1.5)
     assert kept == pytest.approx(1 / (1 + 4 * z), rel=1e-12) and other == pytest.approx(kept * z, rel=1e-12)
     family = file_release(alphabet="abcde", epsilon=Fraction(3, 2))
-    assert price(family).loss == symbol_loss(Fraction(3, 2), 5, 1)
+    assert family.price().loss == symbol_loss(Fraction(3, 2), 5, 1)
     for options in ({"adjacency": 2}, {"mechanism": "permute-and-flip"}, {"utility": "inverse"}):
-        assert price(file_release(alphabet="abcde", epsilon=Fraction(1), **options)).loss == pure_loss(Fraction(1))
+        assert file_release(alphabet="abcde", epsilon=Fraction(1), **options).price().loss == pure_loss(Fraction(1))
 
 
 def test_never_above_adding():

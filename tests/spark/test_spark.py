@@ -274,7 +274,7 @@ def test_a_mistake_in_a_task_tells_no_value(spark, tmp_path, monkeypatch):
     with pytest.raises(Exception, match="symveil.errors.InternalError: internal error: RuntimeError at") as raised:
         release_frame(frame, ReleasePlan(**{**vars(plan()), "mechanism": faulty()})).collect()
     assert SECRET not in "".join(traceback.format_exception(raised.value)) + str(raised.value)
-    monkeypatch.setattr("symveil.release.promise.choose_mechanism", lambda *_: faulty())
+    monkeypatch.setattr("symveil.release.spec.choose_mechanism", lambda *_: faulty())
     names = {"identifier": "uid", "sequence": "trip"}
     with pytest.raises(InternalError, match="^internal error: RuntimeError at symveil") as told:
         sv.privatize_file(tmp_path / "in.parquet", tmp_path / "o", alphabet="abc", epsilon=1, engine="spark", **names)

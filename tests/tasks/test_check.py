@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import FileError
-from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms import model_selection
-from symveil.mechanisms.exponential import Exponential
-from symveil.numbers.rationals import at_least, spelled
+from symveil.numbers.rationals import spelled
 from symveil.tasks.check import CheckedManifest, check_manifest
 
 CHAIN = sv.MarkovChain.from_transitions(
@@ -141,18 +139,49 @@ def test_a_thousand_honest_releases_hold(epsilon, choice, adjacency) -> None:
 @settings(max_examples=25)
 @given(epsilon=rationals, parts=st.integers(10**12, 10**30))
 def test_a_loss_of_a_hair_more_than_epsilon_does_not_hold(epsilon, parts) -> None:
-    """Also where the two print as the same decimal."""
-
-    class Leaks(Exponential):
-        @property
-        def proved_loss(self) -> Guarantee:
-            return Guarantee.of_loss(self.epsilon * (1 + Fraction(1, parts)), "exact")
-
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("symveil.mechanisms.selection.Exponential", Leaks)
+    """Also where the two print as the same decimal: a manifest whose rates are larger by so much, and nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
         manifest = released(Path(folder), alphabet="abc", epsilon=epsilon)
-        assert json.loads(manifest.read_text())["guarantee"]["epsilon"] >= at_least(epsilon)
-        assert failing(check_manifest(manifest)) == [("guarantee", f"the loss is above epsilon, {spelled(epsilon)}")]
+        document = json.loads(manifest.read_text())
+        larger = spelled(Fraction(document["eta"]) * (1 + Fraction(1, parts)))
+        document["eta"] = larger
+        for row in document["classes"]:
+            row["eta"] = larger
+        for row in document["law"]:
+            row["rate"] = larger
+        manifest.write_text(json.dumps(document))
+        assert ("guarantee", f"the loss is above epsilon, {spelled(epsilon)}") in failing(check_manifest(manifest))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"mechanism": "exponential"},
+        {"mechanism": "exponential", "cost": "swap"},
+        {"mechanism": "exponential", "beyond": "graceful"},
+        {"mechanism": "staircase", "adjacency": 2},
+        {"mechanism": "online"},
+        {"mechanism": "permute-and-flip"},
+        {"metric": "levenshtein", "max_length": 4},
+    ],
+)
+def test_a_rate_of_a_model_that_is_larger_than_proved_does_not_hold(choice, tmp_path) -> None:
+    """The certificate claims as much as before, and what is claimed is consistent: only the proof can tell."""
+    manifest = released(tmp_path, model=CHAIN, epsilon="2.3", thin=True, **choice)
+    assert failing(check_manifest(manifest)) == []
+    document = json.loads(manifest.read_text())
+
+    def larger(rate: str) -> str:
+        return spelled(Fraction(rate) * Fraction(101, 100))
+
+    for row in document["law"]:
+        for name in {"rate", "step_height"} & set(row):
+            row[name] = larger(row[name])
+    for row in [document, *document["classes"]]:
+        row["eta"] = row["eta"] and larger(row["eta"])
+    manifest.write_text(json.dumps(document))
+    faults = failing(check_manifest(manifest))
+    assert [name for name, _ in faults] in (["guarantee"], ["parameters"]) and "epsilon" in faults[0][1]
 
 
 def test_a_release_at_a_third_is_not_called_too_much() -> None:

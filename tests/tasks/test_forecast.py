@@ -14,7 +14,7 @@ from symveil.central.noise import Quality
 from symveil.cli.main import main
 from symveil.estimation.iterated import Iterates
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.release.promise import Release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.count import count, count_file
 from symveil.tasks.learn_privately import learn
 from symveil.tasks.plan_budget import forecast, plan_budget
@@ -35,7 +35,7 @@ def test_intervals_are_as_wide_as_forecast(tmp_path: Path, statistic: str, epsil
     named = {"alphabet": "abcd", "epsilon": epsilon, "mechanism": mechanism}
     out = sv.privatize_file(source, tmp_path / "out.csv", separator="", **named).out  # type: ignore[arg-type]
     found = sv.estimate(out, statistic)
-    release = Release.of(MechanismChoice(epsilon=epsilon, mechanism=mechanism), alphabet="abcd", model=None)
+    release = LocalSpec.from_choice(MechanismChoice(epsilon=epsilon, mechanism=mechanism), alphabet="abcd", model=None)
     (said,) = (each for each in forecast(release, np.array([6]), 3000) if each.statistic == statistic)
     errors = found.numbers["standard_error"]
     assert said.half_width is not None and said.total == {"visits": 18_000, "ngrams:2": 15_000}[statistic]
@@ -46,14 +46,14 @@ def test_intervals_are_as_wide_as_forecast(tmp_path: Path, statistic: str, epsil
 
 def test_what_cannot_be_told_is_said_beforehand(tmp_path: Path) -> None:
     source = write(tmp_path / "in.csv", ["a b c"] * 200)
-    small = Release.of(MechanismChoice(epsilon="0.001"), alphabet=[f"s{n}" for n in range(50)], model=None)
+    small = LocalSpec.from_choice(MechanismChoice(epsilon="0.001"), alphabet=[f"s{n}" for n in range(50)], model=None)
     assert [each.half_width for each in forecast(small, np.array([5]), 100)] == [None, None, 0.0]
     assert forecast(small, None, 100) == () and forecast(small, np.array([5]), 0) == ()
     roads = sv.MarkovChain.from_transitions(
         [(a, b, "1/2") for a, b in ("ab", "ac", "bc", "ba", "ca", "cb")], states=["a", "b", "c"]
     )
     for epsilon, note in (("0.01", "without intervals"), ("20", "with intervals")):
-        release = Release.of(MechanismChoice(epsilon=epsilon, adjacency=1), alphabet=None, model=roads)
+        release = LocalSpec.from_choice(MechanismChoice(epsilon=epsilon, adjacency=1), alphabet=None, model=roads)
         visits = forecast(release, np.array([3]), 200)[0]
         assert visits.half_width is None and note in visits.note
     ledger = tmp_path / "budgets.db"

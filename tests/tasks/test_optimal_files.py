@@ -82,7 +82,7 @@ def test_a_law_that_loses_more_is_not_believed(files) -> None:
     release = released(files)
     release.manifest_file.write_text(json.dumps({**release.manifest, "law": generous}), "utf-8")
     failed = [each for each in check_manifest(release.manifest_file).checks if not each.holds]
-    assert [each.name for each in failed] == ["parameters"]
+    assert [each.name for each in failed] == ["guarantee"]
     assert failed[0].note == "law: expected a loss of at most epsilon, found a larger one"
 
 

@@ -193,8 +193,10 @@ def calibrated_rate(
     thorough: bool = True,
     of_many_lengths: bool = False,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
+    proof: str = "",
 ) -> CertifiedRate:
-    """The largest rate that is proved to lose at most `epsilon`.
+    """The largest rate that is proved to lose at most `epsilon`; or that rate which is claimed, where it is proved.
 
     Parameters
     ----------
@@ -209,6 +211,10 @@ def calibrated_rate(
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
         Called with the progress of the search.
+    claimed
+        A rate to be proved instead of searching for one. The result has it, or another rate where it was not proved.
+    proof
+        What proved the claimed rate (`CertifiedRate.proof`): then that is evaluated, once. "": the quickest that does.
 
     >>> import symveil as sv
     >>> from symveil.languages.swap_costs import swap
@@ -220,7 +226,7 @@ def calibrated_rate(
     (True, 'exact')
     """
     older = None
-    if weighting.is_plain:
+    if weighting.is_plain and proof in ("", "bounds"):
         # imported when it is needed: other costs must not wait for its loops and scipy to load
         from symveil.calibration.certify import certified_rate  # noqa: PLC0415
 
@@ -230,8 +236,11 @@ def calibrated_rate(
             adjacency=max(weighting.farthest, 1),
             with_prior=weighting.with_prior,
             progress=progress,
+            claimed=claimed,
         )
-        if not thorough or older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL:
+        older = replace(older, proof="bounds")
+        enough = older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL
+        if not thorough or enough or proof or older.rate == claimed:
             return older
     if weighting.drops == 0:
         return weighting.classic(epsilon)
@@ -241,11 +250,15 @@ def calibrated_rate(
 
     few = is_enumerable(weighting)
     covering = weighting.covering if of_many_lengths and not few else weighting
-    if not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK:
-        result = met_rate(weighting, epsilon=epsilon, progress=progress)
+    affordable = not few and not covering.with_shorter and weighting.halves_work <= MOST_HALVES_WORK
+    if affordable and proof in ("", "halves"):
+        result = met_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         if result is not None and (older is None or result.rate > older.rate):
-            return result
+            return replace(result, proof="halves")
         if result is not None and older is not None:
             return older
-    result = certify_cost(covering, epsilon=epsilon, progress=progress)
+    if proof == "halves":
+        return weighting.classic(epsilon)
+    long_windows = proof == "long blocks"
+    result = certify_cost(covering, epsilon=epsilon, progress=progress, claimed=claimed, long_windows=long_windows)
     return older if older is not None and older.rate > result.rate else result

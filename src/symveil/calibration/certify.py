@@ -5,7 +5,7 @@ For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is e
 
 * at most 10⁴ words: every pair is compared (`enumeration`): exact;
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
-  with too many pairs of paths (dense graphs, large b) get a looser bound (`growth`);
+  with too many pairs of paths (dense graphs, large b) get a looser bound, or the classic one;
 * small systems of any kind: windows (`windows`): certified;
 * anything: the largest Z over the smallest (`spread`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.
@@ -118,8 +118,11 @@ def certified_rate(
     adjacency: int,
     with_prior: bool = False,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
+
+    A rate that is `claimed` is proved in one evaluation instead; the classic rate is the answer where it loses more.
 
     Answers are kept in memory and, where they took long, on disk (`kept`). What comes from the disk is proved once
     more before it is used: one evaluation instead of a search.
@@ -131,8 +134,10 @@ def certified_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    question = _question_about(language, adjacency, with_prior)
-    return _answered(_shared(question), epsilon, progress or silent)
+    question = _shared(_question_about(language, adjacency, with_prior))
+    if claimed is not None:
+        return _searched(question, epsilon, progress or silent, claimed=claimed)
+    return _answered(question, epsilon, progress or silent)
 
 
 def certified_loss(
@@ -143,7 +148,13 @@ def certified_loss(
 
 
 def graceful_rate(
-    language: RunLanguage, *, per_position: Fraction, adjacency: int, with_prior: bool = False, balanced: bool = False
+    language: RunLanguage,
+    *,
+    per_position: Fraction,
+    adjacency: int,
+    with_prior: bool = False,
+    balanced: bool = False,
+    claimed: Fraction | None = None,
 ) -> CertifiedRate | None:
     """A rate at which any two words lose at most `per_position` for every place in which they differ.
 
@@ -162,6 +173,8 @@ def graceful_rate(
         Whether words are weighted by the model's probabilities.
     balanced
         Whether words are balanced, for each rate anew.
+    claimed
+        A rate to be proved, in one evaluation; None: the largest is searched for.
     """
     farthest = language.largest_distance
     if farthest == 0:
@@ -192,6 +205,7 @@ def graceful_rate(
         limit=per_position,
         tolerance=_EXACT_TOLERANCE,
         evaluations=_EXACT_EVALUATIONS,
+        claimed=claimed,
     )
     if result is None:
         return None
@@ -315,7 +329,9 @@ def _answered(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
     return answer
 
 
-def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> CertifiedRate:
+def _searched(
+    question: _Question, epsilon: Fraction, progress: Progress, *, claimed: Fraction | None = None
+) -> CertifiedRate:
     farthest = max(1, question.farthest)
     ways: dict[Fraction, How] = {}
     exact = question.words is not None
@@ -338,6 +354,7 @@ def _searched(question: _Question, epsilon: Fraction, progress: Progress) -> Cer
         limit=epsilon,
         tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
         evaluations=evaluations,
+        claimed=claimed,
     )
     if result is None:
         result = SearchedRate(classic, min(epsilon, loss_at(classic)))

@@ -31,6 +31,7 @@ from symveil.calibration.edit_channel_loss import (
     channel_loss,
     mean_inserted,
 )
+from symveil.calibration.searches import begin_search
 from symveil.errors import InputError
 from symveil.numbers.conversions import STANDARD_PRECISION, precision, upper_bound
 from symveil.numbers.rationals import exact
@@ -101,6 +102,7 @@ def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int, nomin
 
 
 def _searched(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:
+    begin_search("an edit channel")
     nothing = ChosenChannel(NOTHING, channel_loss(NOTHING, symbols))
     point = _best_point(float(epsilon), symbols, nominal_length)
     if point is None:

@@ -40,6 +40,7 @@ from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.meeting_windows import WindowSpread
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -82,6 +83,7 @@ def certified_graceful_rate(
     thorough: bool = True,
     of_many_lengths: bool = False,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
 ) -> CertifiedRate | None:
     """A rate at which any two words lose at most `per_position` for every position in which they differ.
 
@@ -101,6 +103,8 @@ def certified_graceful_rate(
         Whether words of other lengths are released too: then one proof is made for many of them where there is one.
     progress
         Gets how much of the search is done.
+    claimed
+        A rate to be proved, in one evaluation; None: the largest is searched for.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -109,7 +113,7 @@ def certified_graceful_rate(
     >>> weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
     >>> result = certified_graceful_rate(weighting, per_position=Fraction(2))
     >>> round(float(result.rate), 2), result.how
-    (1.7, 'certified')
+    (1.78, 'certified')
     """
     language = weighting.language
     if weighting.farthest == 0:
@@ -121,6 +125,7 @@ def certified_graceful_rate(
             adjacency=weighting.adjacency,
             with_prior=weighting.with_prior,
             balanced=weighting.balanced,
+            claimed=claimed,
         )
     proof = GracefulProof(weighting)
     if of_many_lengths and not proof.is_quick:
@@ -130,13 +135,20 @@ def certified_graceful_rate(
     if not proof.is_affordable:
         return None
     covering = proof.weighting
+    most = min(weighting.farthest, covering.farthest)
     digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
     shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     key = hashlib.sha256(repr(shape).encode()).hexdigest()
-    result = _answers.of(key, lambda: _searched(proof, per_position, key, progress or silent))
+
+    def search() -> CertifiedRate:
+        return _searched(proof, per_position, key, progress or silent)
+
+    if claimed is None:
+        result = _answers.of(key, search)
+    else:
+        result = _evaluated(proof, claimed, per_position, progress or silent)
     if result.how == "classic":
         return None
-    most = min(weighting.farthest, covering.farthest)
     return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
 
 
@@ -288,9 +300,7 @@ class GracefulProof:
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                report=lambda share, number=number: progress(
-                    75 + int(25 * (number + min(share, 1.0)) / len(left)), 100
-                ),
+                report=report,
             )
             if not result.exists:
                 continue
@@ -310,17 +320,29 @@ def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) ->
     return ((np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)),)
 
 
+def _classic(per_position: Fraction) -> CertifiedRate:
+    """What needs no proof."""
+    return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
+
+
+def _evaluated(proof: GracefulProof, rate: Fraction, per_position: Fraction, progress: Progress) -> CertifiedRate:
+    """The certificate of a rate, in one evaluation; the classic one where it loses more."""
+    result = proof.per_position(rate, per_position, progress=progress)
+    return _classic(per_position) if result.bound > per_position else _certificate(rate, result)
+
+
 # --- the search for a rate -------------------------------------------------------------------------
 
 
 def _searched(proof: GracefulProof, per_position: Fraction, key: str, progress: Progress) -> CertifiedRate:
     """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
-    classic = CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
+    classic = _classic(per_position)
     known = _stored_rate(key, per_position)
     if known is not None:
         result = proof.per_position(known, per_position, progress=progress)
         if result.bound <= per_position:
             return _certificate(known, result)
+    begin_search("a graceful rate")
     pairs = _likely_pairs(proof.weighting, per_position)
     limit = _ruled_out(proof.weighting, per_position, pairs)
     best: tuple[Fraction, PerPosition] | None = None

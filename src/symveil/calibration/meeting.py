@@ -40,6 +40,7 @@ from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PositionsComparison, TooLight, halves_at
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import How
@@ -174,7 +175,9 @@ FORMAT = "symveil-meeting-3"
 _answers: LastFew[str, CertifiedRate] = LastFew(64)
 
 
-def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None) -> CertifiedRate | None:
+def met_rate(
+    weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None, claimed: Fraction | None = None
+) -> CertifiedRate | None:
     """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
 
     Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more before it is used.
@@ -187,6 +190,8 @@ def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | No
         The budget.
     progress
         Called with how much is done and of how much; may raise an exception to end the search.
+    claimed
+        A rate to be proved, in one evaluation; None: the largest is searched for.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -197,6 +202,11 @@ def met_rate(weighting: Weighting, *, epsilon: Fraction, progress: Progress | No
     """
     if weighting.drops == 0:
         return weighting.classic(epsilon)
+    if claimed is not None:
+        proved = met_loss(weighting, claimed, epsilon=epsilon)
+        if proved is None or proved.loss > epsilon:
+            return None
+        return _certificate(weighting, epsilon, claimed, proved, list(proved.pairs))
     language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
     shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
     key = hashlib.sha256(repr((*shape, str(epsilon))).encode()).hexdigest()
@@ -227,6 +237,7 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
     best = _cached_rate(key, classic, epsilon)
     if best is not None and proved(best).loss <= epsilon:
         return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
+    begin_search("a rate, all pairs of words compared")
     best, failed = None, limit * 2
     pairs = pairs_of_public_words(weighting, limit)
     ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)

@@ -13,8 +13,8 @@ from threading import Lock
 
 import numpy as np
 
-from symveil.calibration.meeting_groups import Groups, extremes_of, groups_of, worst_in_groups
-from symveil.calibration.meeting_tables import Floats, HalfTables, Integers
+from symveil.calibration.meeting_groups import Floats, Groups, extremes_of, groups_of, worst_in_groups
+from symveil.calibration.meeting_tables import HalfTables, Integers
 from symveil.models.word import Codes
 
 _MOST_ENTRIES = 4_000_000
@@ -115,8 +115,8 @@ class WindowSpread:
                 for first in range(self._begin, self._length - size + 1)
                 if first < self._cut <= first + size
             ]
-            most = max((self._within(around, *each) for each in windows), default=0.0)
-            ratios[size] = max(most, math.log(self._sides.get(size, 1.0)))
+            largest = max((self._within(around, *each) for each in windows), default=0.0)
+            ratios[size] = max(largest, math.log(self._sides.get(size, 1.0)))
         return ratios
 
     def _within(self, around: dict[tuple[int, int], float], first: int, end: int) -> float:

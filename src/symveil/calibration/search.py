@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symveil.calibration.searches import begin_search
+
 _DIGITS = 7
 
 
@@ -30,14 +32,21 @@ def largest_rate(
     limit: Fraction,
     tolerance: Fraction,
     evaluations: int,
+    claimed: Fraction | None = None,
 ) -> SearchedRate | None:
     """The best rate found above `safe` with a proved loss within `epsilon`; None where none was found.
+
+    A rate that is `claimed` is proved in one evaluation, and nothing is searched for; None where it loses more.
 
     A regula falsi on the proved loss, which grows by almost `slope` per unit of the rate; any rate
     it returns was itself proved, so nothing is assumed about the shape of the loss. It stops when
     the budget is spent up to `tolerance`, or the bracket is that narrow. Rates above `limit` are
     of no use: two words differ somewhere or are equal.
     """
+    if claimed is not None:
+        proved = SearchedRate(claimed, loss_at(claimed))
+        return proved if proved.loss <= epsilon else None
+    begin_search("a rate")
     best: SearchedRate | None = None
     above: SearchedRate | None = None
     target = epsilon * (1 - tolerance / 3)

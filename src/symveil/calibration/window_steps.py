@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "0bfaa0abf9fcd378"
+COMPILED_FROM = "5f4d70ef8e906705"
 
 
 @compiled

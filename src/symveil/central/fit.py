@@ -353,3 +353,26 @@ def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[s
     apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
     ring = np.minimum((apart / max(float(apart.max()), 1e-300) * RINGS).astype(np.int64), RINGS - 1)
     return {"moves": sector, "od": ring.reshape(-1)}
+
+
+_METRES_PER_DEGREE = 111_320.0
+"""Of latitude, about: waits of links are counted for a kilometre, and classes of length need no more."""
+
+
+def link_lengths(roads: Mapping[str, Road], symbols: Sequence[str]) -> Floats | None:
+    """How long each link is, in metres; None where symbols are points, which have no length.
+
+    Parameters
+    ----------
+    roads
+        Where symbols lie, in degrees or in metres.
+    symbols
+        The names of the symbols.
+    """
+    ends = np.array([roads[symbol] for symbol in symbols], dtype=np.float64)
+    way = ends[:, 1] - ends[:, 0]
+    if not np.abs(way).sum() > 0:
+        return None
+    if np.abs(ends[:, :, 1]).max() <= 90 and np.abs(ends[:, :, 0]).max() <= 180:
+        way = way * _METRES_PER_DEGREE * np.array([float(np.cos(np.radians(ends[:, :, 1].mean()))), 1.0])
+    return np.asarray(np.hypot(way[:, 0], way[:, 1]))

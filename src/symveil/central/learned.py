@@ -17,14 +17,18 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.central.attribute_law import AttributeLaw, learn_attributes
 from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed_each
 from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
+from symveil.central.time_law import TimeLaw, learn_times
+from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
 from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
 from symveil.estimation.statistics import Batch, Indices
+from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
@@ -59,6 +63,10 @@ class LearnedLaw:
         What words obey beside the support: the law is the one above, given these.
     quality
         The noise that it was learned from; None where an older version wrote it.
+    times
+        The law of times; None where words were learned alone.
+    attributes
+        The laws of attributes.
     """
 
     support: Support
@@ -67,6 +75,8 @@ class LearnedLaw:
     zone_names: tuple[str, ...] = field(repr=False)
     rules: Rules = field(default_factory=Rules)
     quality: Quality | None = None
+    times: TimeLaw | None = field(default=None, repr=False)
+    attributes: tuple[AttributeLaw, ...] = field(default=(), repr=False)
 
     def chain(self) -> MarkovChain:
         """The Markov chain with the same moves: each from a symbol as often as the law has it.
@@ -93,6 +103,77 @@ class LearnedLaw:
     def draw(self, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
         """So many words that obey all rules, one after the other, with their lengths."""
         return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
+
+    def with_times(
+        self,
+        settings: TimeSettings,
+        steps: Steps,
+        read: Read,
+        *,
+        cut: bool,
+        epsilon: Fraction,
+        neighbours: Neighbours,
+        keys: RecordKey,
+    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
+        """The same law with a law of times, learned from the same words, and the queries that it cost.
+
+        Parameters
+        ----------
+        settings, steps
+            What is public about times.
+        read
+            Reads all legal words with their times.
+        cut
+            Whether longer words count with their first events.
+        epsilon, neighbours
+            What each person loses at most by times, and between which files.
+        keys
+            Where noise comes from.
+        """
+        times, queries = learn_times(
+            self.support, self.symbols, self._judging_words(keys), settings, steps, read,
+            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+        )  # fmt: skip
+        return replace(self, times=times), queries
+
+    def with_attributes(
+        self,
+        attributes: Sequence[PublicValues],
+        read: Read,
+        *,
+        cut: bool,
+        epsilon: Fraction,
+        neighbours: Neighbours,
+        keys: RecordKey,
+    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
+        """The same law with laws of attributes, and the queries that they cost.
+
+        Parameters
+        ----------
+        attributes
+            Their public values.
+        read
+            Reads all legal words with their attributes.
+        cut
+            Whether longer words count with their first events.
+        epsilon, neighbours
+            What each person loses at most by each attribute, and between which files.
+        keys
+            Where noise comes from.
+        """
+        laws, queries = learn_attributes(
+            attributes, self.support, self.symbols, self._judging_words(keys), read,
+            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+        )  # fmt: skip
+        return replace(self, attributes=laws), queries
+
+    @property
+    def _persons(self) -> float:
+        return 0.0 if self.quality is None else self.quality.persons
+
+    def _judging_words(self, keys: RecordKey) -> tuple[Codes, Lengths]:
+        """Words by which rows of tables are chosen: a run that is made again draws the same."""
+        return self.draw(JUDGED_BY, keys.streams(keys.names([WORDS_NAME])).of_row(0))
 
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""

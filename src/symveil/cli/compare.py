@@ -15,6 +15,8 @@ from symveil.cli.single_options import (
     number_option,
     out_option,
     places_option,
+    time_option,
+    timezone_option,
     wide_form_options,
     zones_option,
 )
@@ -38,6 +40,8 @@ _USUAL = "2..5"
 @click.option(
     "--patterns", metavar="K|K..L", help="How many symbols a pattern has, 2..5 by default; not for a table of counts."
 )
+@time_option
+@timezone_option
 @wide_form_options
 @event_options
 @json_option
@@ -50,6 +54,8 @@ def compare_command(
     top: int,
     patterns: str | None,
     as_json: bool,
+    time: str | None,
+    timezone: str | None,
     **columns: Any,
 ) -> None:
     """Compare a private file with the true one, for the holder only.
@@ -76,8 +82,9 @@ def compare_command(
         _compare_table(true, private, out, as_json, given)
         return
     comparison = compare(
-        true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), **columns
-    )
+        true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), time=time,
+        timezone=timezone, **columns,
+    )  # fmt: skip
     if out is not None:
         write_text(out, comparison_page(comparison), owner_only=True)
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from symveil.cli.output import (
     print_json,
     print_named_table,
     print_notes,
+    print_table,
     require_different,
     require_not_read,
     require_suffix,
@@ -20,6 +21,7 @@ from symveil.cli.output import (
 from symveil.cli.single_options import (
     again_option,
     confidence_option,
+    durations_option,
     engine_options,
     epsilon_option,
     event_options,
@@ -29,17 +31,23 @@ from symveil.cli.single_options import (
     neighbours_option,
     number_option,
     out_option,
+    period_option,
     person_option,
     places_option,
     release_id_option,
     spreadsheet_option,
+    time_option,
+    timezone_option,
     wide_form_options,
     zones_option,
 )
 from symveil.cli.values import PATH, read_confidence
 
+if TYPE_CHECKING:
+    from symveil.estimation.named_table import NamedTable
+
 _SHOWN = 50
-_COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
+_COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
 
 
 @command(
@@ -52,7 +60,8 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
     "--statistic",
     metavar="S",
     required=True,
-    help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows.",
+    help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows; with --time also starts, "
+    "durations, cycle-times, longest-waits, time-shares, mean-waits.",
 )
 @epsilon_option(required=True)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
@@ -73,6 +82,22 @@ _COLUMNS = ("count", "low", "high", "low_all", "high_all", "consistent")
 @places_option
 @zones_option
 @number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
+@time_option
+@timezone_option
+@click.option(
+    "--by",
+    metavar="WHAT",
+    help="Of times: hour, weekday, hour-of-week, week or month of starts; move or activity of waits.",
+)
+@period_option
+@durations_option
+@click.option("--cap", metavar="C", help="Of mean-waits: longer waits count as so long, such as 7d.")
+@click.option(
+    "--from", "threshold", metavar="T", help="Of longest-waits: from which wait on one is called long; 14d by default."
+)
+@click.option(
+    "--quantiles", metavar="P,...", default="", help="Of durations and cycle-times: which quantiles, such as 0.5,0.9."
+)
 @neighbours_option
 @confidence_option
 @ledger_option(required=False)
@@ -105,6 +130,12 @@ def count_command(
     The table has noise and intervals. Each person adds a bounded amount, however many sequences are theirs; those that
     the public alphabet or model does not have add nothing, silently. With --ledger every person is charged once.
     Without a public alphabet or model, --delta counts whatever there is and shows what is frequent enough.
+
+    With --time, times are counted: when cases or trips start, how long they wait and take, and where time goes. The
+    column of times has the time of each event; in a table with a sequence in each row a cell has one time for each
+    symbol, or two, of the first and the last symbol, or one, of the first. Times that cannot be read are not counted.
+    For example: symveil count log.csv --statistic starts --by hour --time time:timestamp --timezone Europe/Paris
+    --alphabet @activities.txt --epsilon 1 --out hours.csv
     """
     from symveil.storage.atomic import check_writable, write_text
     from symveil.tasks.count import SUFFIXES, count_file
@@ -147,5 +178,23 @@ def count_command(
     elif table is not None:
         promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
         print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
+        _print_quantiles(table)
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])
+
+
+def _print_quantiles(table: NamedTable) -> None:
+    """The rows of quantiles of a table of times."""
+    from symveil.models.times import spelled_duration
+
+    def ended(seconds: float | None) -> str:
+        return "open" if seconds is None else spelled_duration(int(seconds))
+
+    rows = getattr(table, "quantile_rows", ())
+    if not rows:
+        return
+    shown = [
+        (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(ended(row[end]) for end in ("low", "high")))
+        for row in rows[:_SHOWN]
+    ]
+    print_table(f"Quantiles, {table.confidence:.0%} intervals each", ("of", "quantile", "low", "high"), shown)

@@ -80,7 +80,7 @@ def estimate_command(
     from symveil.formats.manifest import manifest_path
     from symveil.tasks.count import SUFFIXES, check_table_name, write_estimate
     from symveil.tasks.estimate import estimate
-    from symveil.tasks.released_file import model_beside
+    from symveil.tasks.private_file import model_beside
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))

@@ -17,6 +17,7 @@ from symveil.cli.single_options import (
     again_option,
     choice_option,
     constraint_option,
+    durations_option,
     engine_options,
     epsilon_option,
     event_options,
@@ -27,10 +28,13 @@ from symveil.cli.single_options import (
     no_repeats_option,
     number_option,
     out_option,
+    period_option,
     person_option,
     places_option,
     release_id_option,
     size_options,
+    time_option,
+    timezone_option,
     wide_form_options,
     zones_option,
 )
@@ -41,6 +45,7 @@ _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
 _PRIVATE_ONLY = (
     *("alphabet", "person", "places", "zones", "constraint", "lengths"),
     *("ledger", "release_id", "engine", "master"),
+    *("time", "period", "durations", "timezone", "time_share", "attributes", "attribute_share"),
 )
 _A_MODEL_IS_A_RELEASE = (
     "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
@@ -64,6 +69,20 @@ _A_MODEL_IS_A_RELEASE = (
 @places_option
 @zones_option
 @choice_option("--kind", of=("auto", "trips", "log"), text="With --epsilon: of trips, or of the cases of an event log.")
+@time_option
+@period_option
+@durations_option
+@timezone_option
+@click.option("--time-share", metavar="S", help="With --time: what times get of epsilon; 0.4 by default.")
+@click.option(
+    "--attribute",
+    "attributes",
+    metavar="COL=VALUES",
+    multiple=True,
+    help="With --time: another attribute of events and its public values, a file with one in each line or edges of "
+    "bins of a number such as 0,10,100. Repeatable.",
+)
+@click.option("--attribute-share", metavar="S", help="What each attribute gets of epsilon; 0.1 by default.")
 @no_repeats_option
 @constraint_option
 @neighbours_option
@@ -95,6 +114,10 @@ def learn_command(
     loses at most that: moves are those of --from-graph or --alphabet, which are public; synthesize draws from it. The
     law is that of trips on a chain or a map, and else that of an event log: lengths, activities that a case has at most
     once, moves early and late in a case.
+
+    With --time the times of synthetic words are learned too: how long they wait, when they start, how long they take.
+    For example: symveil learn log.csv --epsilon 1 --alphabet @activities.txt --lengths 1..50 --time time:timestamp
+    --period 2024-01-01..2024-12-31 --timezone Europe/Amsterdam --out model.json
     """
     from symveil.tasks.learn import learn_file
 
@@ -105,7 +128,7 @@ def learn_command(
         return
     private |= {"kind": None if kind == "auto" else kind, "no_repeats": no_repeats or None, "again": again or None}
     for name, value in private.items():
-        if value not in (None, "local"):
+        if value not in (None, "local", ()):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=model, **reading)
@@ -148,6 +171,7 @@ def _learn_privately(
         raise ParameterError(
             "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
         )
+    private["attributes"] = _attributes(private["attributes"])
     given = public_support(private.pop("alphabet"), graph, model_option="--from-graph")
     sizes = {name: reading.pop(name) for name in ("longest", "gzip_ratio")}
     learned = learn(
@@ -157,7 +181,7 @@ def _learn_privately(
         lengths=(int(match[1]), int(match[2] or match[1])),
         **given,
         neighbours=read_neighbours(private.pop("neighbours")),
-        columns=ColumnOptions(person=private.pop("person"), **reading),
+        columns=ColumnOptions(person=private.pop("person"), time=private.pop("time"), **reading),
         **sizes,
         **private,
     )
@@ -179,7 +203,19 @@ def _learn_privately(
             rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
             title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
             print_table(title, ("table", "noise", "what is learned from it"), rows)
-    print_notes(notes, warnings=[*large_loss(epsilon), *(() if quality is None else quality.warnings)])
+    print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
+
+
+def _attributes(typed: tuple[str, ...]) -> dict[str, str]:
+    """Columns and what their public values are."""
+    named = {}
+    for text in typed:
+        column, equals, values = text.partition("=")
+        if not (column and equals and values) or column in named:
+            expected = "a column and its public values, COL=FILE or COL=0,10,100, each column once"
+            raise ParameterError("attribute", expected=expected, found=repr(text))
+        named[column] = values
+    return named
 
 
 _FREE = "it costs no privacy: only the model was read, which was learned privately"
@@ -188,7 +224,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
 @click.argument("model", metavar="MODEL", type=PATH)
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
-@out_option("The words, as .csv, .jsonl or .xes")
+@out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
 @no_repeats_option
 @constraint_option
@@ -200,7 +236,8 @@ def synthesize_command(
 
     MODEL is what symveil learn --epsilon wrote. Every word is one that its graph allows, of the lengths that it was
     learned for, and obeys the rules that it was learned with and those that are declared here. Drawing costs no
-    privacy, however many words are drawn.
+    privacy, however many words are drawn. Where the model has times (symveil learn --time), every format has an event
+    in each row, with its time: of a process log take medians, since means of rare long waits are not learned.
     """
     from symveil.tasks.synthesize import synthesize
 
@@ -209,4 +246,4 @@ def synthesize_command(
         print_json(drawn.document())
     else:
         print_facts("Synthesised", [("words", str(drawn.released)), ("file", str(drawn.out))])
-    print_notes([_FREE], warnings=() if drawn.quality is None else drawn.quality.warnings)
+    print_notes([_FREE, *drawn.notes], warnings=drawn.warnings)

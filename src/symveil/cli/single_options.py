@@ -132,6 +132,24 @@ wide_form_options = options_of(
 event_options = options_of(ColumnOptions, "case", "order", "date_format", "symbol")
 """How a file with one event in a row is read."""
 
+time_option = click.option(
+    "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
+)
+
+timezone_option = click.option(
+    "--timezone", metavar="Z", help="Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default."
+)
+
+period_option = click.option(
+    "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
+)
+
+durations_option = click.option(
+    "--durations",
+    metavar="A..B|EDGES",
+    help="Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
+)
+
 size_options = options_of(RunOptions, "longest", "gzip_ratio")
 """What is too large to be meant."""
 

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.certificate import CertifiedRate
 from symveil.enforcement.losses import all_distances, distance_counts, log_sums, log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.cost_weighted import release_runs
+from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
@@ -139,8 +138,6 @@ class CorrectedRelease(Mechanism):
 
     name = "private"
     label: ClassVar[str] = "corrected to safe observations"
-    takes: ClassVar[frozenset[str]] = frozenset()
-    errors_at_once: ClassVar[bool] = True
     most_listed: ClassVar[int] = 300_000
 
     def __init__(self, possible: RunLanguage, safe: RunLanguage, through: Mechanism) -> None:
@@ -151,10 +148,10 @@ class CorrectedRelease(Mechanism):
         # nearly uniform over the nearest safe observations, and large enough for floats in long ones
         self.correction_rate: Final = min(_CORRECTION_RATE, _LARGEST_EXPONENT / max(possible.length, 1))
 
-    @property
-    def proved_loss(self) -> Guarantee:
+    def _calibrated(self, claimed: Law | None) -> Law:
         """That of the mechanism: what happens to its outcomes depends on nothing else."""
-        return self.through.guarantee
+        through = self.through.law if claimed is None else self.through.proved_again()
+        return self._law_with(through.proved, rate=through.rate, certificate=through.certificate, through=through)
 
     def loss_beyond(self, distance: int) -> float:
         """That of the mechanism, likewise.
@@ -167,14 +164,9 @@ class CorrectedRelease(Mechanism):
         return self.through.loss_at(distance)
 
     @property
-    def certified(self) -> CertifiedRate | None:
-        """The proof behind the rate of the mechanism."""
-        return self.through.certified
-
-    @property
     def rate(self) -> Fraction | None:
         """The rate of the mechanism, where it has one."""
-        return getattr(self.through, "rate", None)
+        return self.law.rate
 
     @property
     def described(self) -> str:

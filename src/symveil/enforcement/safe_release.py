@@ -29,6 +29,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
@@ -50,8 +51,6 @@ class SafeRelease(DistanceWeighted):
 
     name = "private"
     label: ClassVar[str] = "safe observations only"
-    takes: ClassVar[frozenset[str]] = frozenset()
-    errors_at_once: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -61,21 +60,29 @@ class SafeRelease(DistanceWeighted):
         epsilon: Number,
         adjacency: Adjacency = 1,
         loss: EnumeratedLoss | None,
+        claimed: Law | None = None,
     ) -> None:
         super().__init__(possible, epsilon=epsilon, adjacency=adjacency)
         self.safe: Final = safe
-        self.rate: Final = self._largest_rate(loss)
-        spent = None if loss is None else loss(self.rate)
+        vars(self)["law"] = self._worked_out(loss, None if claimed is None else claimed.rate)
+
+    def _worked_out(self, loss: EnumeratedLoss | None, claimed: Fraction | None) -> Law:
+        """Over all pairs of adjacent observations, safe or not."""
+        rate = self._largest_rate(loss, claimed)
+        spent = None if loss is None else loss(rate)
         exact = spent is not None and spent <= self.epsilon  # larger by rounding only: 2bη bounds it
-        self._guarantee = Guarantee.of_loss(
+        proved = Guarantee.of_loss(
             spent if spent is not None and exact else self.epsilon, "exact" if exact else "classic"
         )
+        return self._law_with(proved, rate=rate)
 
-    def _largest_rate(self, loss: EnumeratedLoss | None) -> Fraction:
+    def _largest_rate(self, loss: EnumeratedLoss | None, claimed: Fraction | None) -> Fraction:
+        """The largest rate whose loss is known to be at most ε; the claimed one, where its loss is."""
         reach = max(self.reach, 1)
         classic = self.epsilon / (2 * reach)
         best = loss and largest_rate(
             loss,
+            claimed=claimed,
             epsilon=self.epsilon,
             safe=classic,
             slope=reach,
@@ -86,9 +93,10 @@ class SafeRelease(DistanceWeighted):
         return best.rate if best else classic
 
     @property
-    def proved_loss(self) -> Guarantee:
-        """Over all pairs of adjacent observations, safe or not."""
-        return self._guarantee
+    def rate(self) -> Fraction:
+        """η."""
+        assert self.law.rate is not None  # noqa: S101 - every such law has one
+        return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
         """2η for every place, as for the exponential mechanism.

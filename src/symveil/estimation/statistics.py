@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.estimation.names import LONGEST_GRAM, NAMES
+from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 
@@ -71,6 +72,10 @@ class Batch:
     codes: Codes
     lengths: Lengths
     groups: Indices
+    stamps: Stamps | None = None
+    """The times of the symbols, where they were asked for."""
+    attributes: tuple[Indices, ...] = ()
+    """Other values of the symbols as codes, -1 where there is none that is public: an array for each attribute."""
 
     @computed_once
     def starts(self) -> Indices:
@@ -95,7 +100,14 @@ class Batch:
         """Some of the words."""
         if wanted.all():
             return self
-        return Batch(self.codes[wanted[self.word]], self.lengths[wanted], self.groups[wanted])
+        symbols = wanted[self.word]
+        return Batch(
+            self.codes[symbols],
+            self.lengths[wanted],
+            self.groups[wanted],
+            None if self.stamps is None else self.stamps.only(symbols),
+            tuple(values[symbols] for values in self.attributes),
+        )
 
 
 @dataclass(frozen=True, slots=True)

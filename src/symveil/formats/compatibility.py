@@ -3,7 +3,7 @@
 | written by | manifest | what it lacks |
 |---|---|---|
 | 0.2 | `symveil-manifest/1` | a schema, `law`, `unit`, `guarantee.loss_at`; budget and adjacency in `parameters` |
-| 0.3 | `symveil-manifest/2` | `guarantee.loss_at`, `attacker`, `beyond` among `parameters` |
+| 0.3 | `symveil-manifest/2` | `guarantee.loss_at`, `attacker`, `beyond` in `parameters`; certificates of its laws |
 
 A ledger keeps a *stamp* of each release: a digest of the text of its input and options. A release is known again only
 where that text is spelled as the version spelled it that charged it, so old spellings stay for ever.
@@ -15,7 +15,7 @@ Ledgers of earlier versions get their new columns in `symveil.ledger.tables`, wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import zip_longest
 from pathlib import Path
@@ -27,6 +27,8 @@ from symveil.numbers.rationals import exact
 
 MANIFEST_OF_0_2 = "symveil-manifest/1"
 """The format of a manifest without `law`. It is still read."""
+MANIFEST_OF_0_3 = "symveil-manifest/2"
+"""The format of a manifest whose laws have no certificates. It is still read."""
 NOISE_NAMES = {"naming of noise": "by content"}
 """In the stamp of a central release: what names the noise of a cell. 0.3 numbered cells; its pending releases cannot be
 finished.
@@ -96,8 +98,25 @@ def as_recorded(promise: dict[str, Any], document: Mapping[str, Any]) -> dict[st
         if is_of_0_2(document):
             del recorded["law"]
         elif isinstance(document["law"], list):
-            recorded["law"] = [_row(row, written) for row, written in zip_longest(promise["law"], document["law"])]
+            laws = promise["law"] if document["format"] != MANIFEST_OF_0_3 else _without_certificates(promise["law"])
+            recorded["law"] = [_row(row, written) for row, written in zip_longest(laws, document["law"])]
     return recorded
+
+
+def _without_certificates(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The laws as 0.3 wrote them; neighbouring lengths that differ in their certificates only are one row."""
+    results: list[dict[str, Any]] = []
+    for row in rows:
+        plain = {name: value for name, value in row.items() if name not in _LAW_SINCE_0_4}
+        if plain["mechanism"] == "optimal" and row.get("beyond") == "graceful":
+            plain["beyond"] = row["beyond"]
+        if results and {**results[-1], "lengths": plain["lengths"]} == plain:
+            plain["lengths"] = [results.pop()["lengths"][0], plain["lengths"][1]]
+        results.append(plain)
+    return results
+
+
+_LAW_SINCE_0_4 = ("certificate", "beyond")
 
 
 def _row(row: Any, written: Any) -> Any:

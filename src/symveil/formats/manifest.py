@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError
-from symveil.formats.compatibility import MANIFEST_OF_0_2
+from symveil.formats.compatibility import MANIFEST_OF_0_2, MANIFEST_OF_0_3
 from symveil.formats.json_text import parse_json, refuse_deep_nesting
 from symveil.formats.models.model_json import model_text
 from symveil.formats.reading import read_text
@@ -19,13 +19,13 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.names import shown
 from symveil.storage.atomic import write_text
 
-FORMAT = "symveil-manifest/2"
+FORMAT = "symveil-manifest/3"
 """What is written: docs/manifest.schema.json. Version 2 also has `law`, everything that an estimate needs to know."""
 
 CENTRAL_FORMAT = "symveil-central/1"
 """The manifest of a central release, of which other things may be said: docs/central.schema.json."""
 
-_KNOWN = (MANIFEST_OF_0_2, FORMAT, CENTRAL_FORMAT)
+_KNOWN = (MANIFEST_OF_0_2, MANIFEST_OF_0_3, FORMAT, CENTRAL_FORMAT)
 _LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
@@ -129,9 +129,36 @@ def checked_manifest(document: object, *, where: str) -> Manifest:
     for key, kind in (_REQUIRED_CENTRALLY if named == CENTRAL_FORMAT else _REQUIRED).items():
         if not isinstance(document.get(key), kind):
             raise FileError(f"{where}: $.{key}", expected="what every manifest has there", found="something else")
-    if named == FORMAT and not isinstance(document.get("law"), list):
+    if named in (FORMAT, MANIFEST_OF_0_3) and not isinstance(document.get("law"), list):
         raise FileError(f"{where}: $.law", expected="what every manifest has there", found="something else")
     return Manifest(document)
+
+
+def passes_unprotected(document: Mapping[str, Any]) -> list[str]:
+    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences.
+
+    Parameters
+    ----------
+    document
+        The manifest of a private file.
+
+    >>> counts = {"dropped_unknown": 0, "dropped_over_budget": 0}
+    >>> passes_unprotected({"output": {"format": "CSV", "columns": {"id": "trip", "sequence": "s"}}, "kept": ["town"],
+    ...                     "parameters": {"metric": "hamming"}, "counts": counts})
+    ['trip', 'town', 'number of sequences', 'order of sequences', 'length of each sequence']
+    """
+    output, parameters, counts = document["output"], document["parameters"], document["counts"]
+    listed = [output["columns"][name] for name in ("id", "case") if name in output["columns"]]
+    listed += [*document.get("kept", ()), "number of sequences", "order of sequences"]
+    if parameters["metric"] != "levenshtein":
+        listed.append("length of each sequence")
+    if parameters.get("public_start"):
+        listed.append("first symbol of each sequence")
+    if counts["dropped_unknown"] or counts["dropped_over_budget"]:
+        listed.append("which sequences are left out")
+    if "kept" not in document:
+        listed.append("columns that were kept, which this older manifest does not list")
+    return listed
 
 
 def alphabet_digest(alphabet: Alphabet) -> str:

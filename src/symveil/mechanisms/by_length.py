@@ -6,32 +6,43 @@ that word only, whatever else is in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import ModelError, ParameterError
+from symveil.errors import InputError, ModelError, ParameterError
 from symveil.languages.any_length import AnyLength, gathered
 from symveil.languages.free import resample_ragged
 from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, ReleaseChain
-from symveil.mechanisms.choice import AUTO, BY_NAME
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
-from symveil.numbers.rationals import at_least, spelled
+from symveil.numbers.rationals import at_least
 from symveil.randomness import BitSource
 
 if TYPE_CHECKING:
     from symveil.mechanisms.choice import MechanismChoice
 
 Choose = Callable[["MechanismChoice", Language], Mechanism]
+ByLaw = Callable[[Language, int], Mechanism]
+"""The mechanism by the law of the words of one length, given these words and the length."""
+
+
+def _no_other_length(language: Language, length: int) -> Mechanism:
+    """Refuses a length that was not there when laws were calibrated."""
+    del language, length
+    raise InputError("input: expected one that stays as it is while it is released, found a sequence of another length")
+
+
+_MOST_SHORTER = 64
+"""Up to this b the laws of all shorter words are made beforehand where longer words share one."""
 
 
 class ByLength(Mechanism):
@@ -56,20 +67,19 @@ class ByLength(Mechanism):
         choose: Choose,
         *,
         name: str | None = None,
-        carried: Mapping[int, Mechanism] | None = None,
-        swaps: Sequence[Mapping[str, Any]] = (),
+        laws: ByLaw | None = None,
     ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
         self.name = name or choice.mechanism
         self._words = language
         self._choose = choose
-        self._carried = dict(carried or {})
-        """Mechanisms whose laws were found elsewhere; they are not found again."""
-        self._swaps = tuple(swaps)
-        """Rows of a manifest's law by swap costs that "auto" chose: another version may choose another cap."""
+        self._laws = laws
+        """Mechanisms by laws that were handed over; None: each is calibrated when a word of its length is met."""
+        self._known: dict[int, Mechanism | None] = {}
+        """Mechanisms that were made elsewhere, such as in the process that calibrated them."""
         # parameters are checked even where there is no word
-        self._notes = choose(choice, language.shortest).notes
+        self._notes = choose(choice, language.shortest).notes if laws is None else ()
 
     def of_length(self, length: int) -> Mechanism | None:
         """The mechanism for words of this length; None where the model has no such word."""
@@ -78,66 +88,45 @@ class ByLength(Mechanism):
     @computed_once
     def _made(self) -> Memo[int, Mechanism | None]:
         def make(length: int) -> Mechanism | None:
+            if length in self._known:
+                return self._known[length]
             language = self._words.of_length(length)
-            if language is None or length in self._carried:
-                return self._carried.get(length)
-            row = next((row for row in self._swaps if row["lengths"][0] <= length <= row["lengths"][1]), None)
-            return self._choose(self.choice, language) if row is None else self._by_swaps(row, language)
+            if language is None:
+                return None
+            return self._choose(self.choice, language) if self._laws is None else self._laws(language, length)
 
         return Memo(make, one_at_a_time=True)  # choosing may search for seconds
 
-    def _by_swaps(self, row: Mapping[str, Any], language: Language) -> Mechanism:
-        """The mechanism by swap costs of a row: its cost is that of the row, its rate is proved again."""
-        document: dict[str, Any] = {
-            "mechanism": row["mechanism"],
-            "cost": "swap",
-            "balanced": row.get("balanced", False),
-        }
-        document["cap"] = "none" if row.get("cap") is None else row["cap"]
-        if "first_step" in row:
-            document["step"] = row["first_step"]
-        named = self._choose(replace(self.choice, **document), language)
-        if named.weighting is not None and row.get("rate", row.get("step_height")) == spelled(
-            named.weighting.classic(self.epsilon).rate
-        ):  # no certificate was looked for, or none was found
-            named = self._choose(replace(self.choice, **document, calibration="classic"), language)
-        return named
-
     @property
-    def may_solve(self) -> bool:
-        """Whether the mechanism of some length may carry its law."""
-        kind = BY_NAME.get(self.choice.mechanism)
-        return self._words.graph is not None if kind is None else kind.carries_law
+    def needs_lengths(self) -> bool:
+        """Whether lengths have laws of their own: not where symbols of all words of b symbols and more are alike."""
+        return self.adjacency > _MOST_SHORTER or self._shared_at(self.adjacency) is None
 
-    def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
-        """The same mechanism with the laws that a manifest tells, where they would have to be solved again."""
-        carried = {}
-        swaps = []
-        for row in rows:
-            if self._chose_swaps(row):
-                swaps.append(row)
-            kind, (length, last) = BY_NAME.get(row["mechanism"]), row["lengths"]
-            language = self._words.of_length(length) if kind is not None and kind.carries_law else None
-            if kind is None or language is None or self.choice.mechanism not in (AUTO, kind.name):
-                continue
-            if length != last:
-                raise ParameterError("law", expected=f"a row for each length with mechanism {kind.name}", found="fewer")
-            carried[length] = kind.from_law(language, self.choice, row)
-        if not carried and not swaps:
+    def calibrated(self, lengths: Lengths) -> Self:
+        """The same with the laws of words of these lengths: of other lengths it releases none.
+
+        Parameters
+        ----------
+        lengths
+            The public lengths that occur.
+        """
+        if not self.needs_lengths:
+            for shorter in range(1, self.adjacency + 1):
+                _ = self._of(shorter).law
             return self
-        return ByLength(self._words, self.choice, self._choose, name=self.name, carried=carried, swaps=swaps)
-
-    def _chose_swaps(self, row: Mapping[str, Any]) -> bool:
-        """Whether "auto", where nothing is kept beyond b and no costs are named, chose swap costs."""
-        choice = self.choice
-        named = choice.cost or choice.costs or choice.cap or choice.step or choice.balanced
-        open_choice = choice.mechanism == AUTO and choice.grace is None and not named
-        return open_choice and row["mechanism"] in (Exponential.name, "staircase") and row.get("cost") == "swap"
+        known = {length: self.of_length(length) for length in np.unique(lengths).tolist()}
+        for each in known.values():
+            if each is not None:
+                _ = each.law
+        sealed = copy(self)
+        vars(sealed).pop("_made", None)
+        vars(sealed).update(_known=known, _laws=_no_other_length)
+        return sealed
 
     def __getstate__(self) -> dict[str, object]:
-        # a worker makes its own mechanisms, but does not solve again: its solver might find another law
-        made = {length: each for length, each in self._made.computed() if each is not None and each.carries_law}
-        return super().__getstate__() | {"_carried": {**self._carried, **made}}
+        # a worker is handed the laws that are known: it does not search for them again
+        made = {length: each for length, each in self._made.computed() if each is None or "law" in vars(each)}
+        return super().__getstate__() | {"_known": {**self._known, **made}}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -176,14 +165,14 @@ class ByLength(Mechanism):
         """The mechanism of another length that treats symbols alike in words of this one, where there is one."""
         if self._words.graph is not None or self.choice.adjacency == "all" or length < self.adjacency:
             return None
-        shared = self.of_length(self.adjacency)
+        shared = self.of_length(self.adjacency if self._laws is None else length)
         return shared if isinstance(shared, Exponential) and shared.draws_symbols_alike(length) else None
 
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         occurring = lengths[lengths > 0]
-        if (shared := self._shared_at(int(occurring.min()) if len(occurring) else self.adjacency)) is not None:
+        if len(occurring) and (shared := self._shared_at(int(occurring.min()))) is not None:
             symbols = len(self.alphabet)
             if symbols == 1:
                 return codes.copy(), lengths
@@ -261,7 +250,8 @@ class ByLength(Mechanism):
 
     def symbol_rate(self) -> Fraction | None:
         """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
-        shared = self._shared_at(1) if len(self.alphabet) > 1 else None
+        # laws that were handed over are about the lengths that occur
+        shared = self._shared_at(1) if len(self.alphabet) > 1 and self._laws is None else None
         return None if shared is None else shared.rate
 
     def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:

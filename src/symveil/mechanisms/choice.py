@@ -37,6 +37,7 @@ from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.law import parameter_names
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
@@ -80,7 +81,8 @@ def takers(parameter: str) -> tuple[str, ...]:
     >>> takers("cutoff")
     ('truncated-levenshtein',)
     """
-    return tuple(kind.name for kind in REGISTERED if parameter in kind.takes)
+    # what is kept beyond b is refused in words of its own (`_read_beyond`)
+    return tuple(kind.name for kind in REGISTERED if parameter != "beyond" and parameter in parameter_names(kind))
 
 
 _SINCE_0_3 = frozenset({"cost", "cap", "balanced", "step", "costs"})

@@ -16,7 +16,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,9 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import cost_moves
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
-from symveil.numbers.once import computed_once, searched_once
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number
 from symveil.randomness import BitSource
@@ -106,10 +107,6 @@ def _is_loaded() -> bool:
 class CostWeighted(DistanceWeighted):
     """A mechanism on words of one length that weighs them by costs, where a model says what a word may be."""
 
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cost", "cap", "balanced", "costs"})
-    of_many_lengths: bool = False
-    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
-
     def __init__(
         self,
         language: Language,
@@ -149,11 +146,6 @@ class CostWeighted(DistanceWeighted):
         """The cost with the steps that the weight falls in."""
 
     @property
-    @abstractmethod
-    def _weight_rate(self) -> Fraction:
-        """The rate of the weights."""
-
-    @property
     def _with_prior(self) -> bool:
         """Whether words are also weighted by the model's public probabilities."""
         return False
@@ -187,6 +179,13 @@ class CostWeighted(DistanceWeighted):
             return None
         return self._weighted(self._shaped(self.plain_cost))
 
+    def _resolved(self) -> dict[str, object]:
+        """What was chosen where it was left open: the cap."""
+        if self.plain_cost is None or self.cost == "hamming":
+            return {}
+        largest = self.plain_cost.largest
+        return {"cap": "none" if largest is None else int(largest)} if self.cap is None and self.cost == "swap" else {}
+
     def _weighted(self, cost: Cost) -> Weighting:
         runs = self.language.runs
         assert runs is not None  # noqa: S101 - asked on models only
@@ -198,15 +197,10 @@ class CostWeighted(DistanceWeighted):
             balanced=self.balanced,
         )
 
-    @searched_once
-    def certified(self) -> CertifiedRate | None:
-        """The proof behind the rate on a model; None where none is needed or none exists."""
-        if self.weighting is None or self.calibration != "tight":
+    def _proof(self, weighting: Weighting, claimed: Law | None) -> CertifiedRate | None:
+        """The largest rate that is proved; of a claimed law the proof of its rate. None where no proof is needed."""
+        if self.calibration != "tight" or (claimed is not None and claimed.certificate is None):
             return None
-        return self._proof(self.weighting)
-
-    def _proof(self, weighting: Weighting) -> CertifiedRate | None:
-        """The largest rate that is proved."""
         # the plain mechanism is asked for everywhere: its quick certificate is enough unless its cost is asked for, or
         # the others are as quick
         return calibrated_rate(
@@ -215,6 +209,8 @@ class CostWeighted(DistanceWeighted):
             thorough=self._named or (not self.of_many_lengths and weighting.all_certificates_are_quick),
             of_many_lengths=self.of_many_lengths,
             progress=listener(f"certifying {self.described}"),
+            claimed=None if claimed is None else claimed.rate,
+            proof="" if claimed is None or claimed.certificate is None else claimed.certificate.proof,
         )
 
     @property
@@ -272,7 +268,7 @@ class CostWeighted(DistanceWeighted):
 
     @computed_once
     def _run_weights(self) -> RunWeights | None:
-        return None if self.weighting is None else self.weighting.weights(self._weight_rate)
+        return None if self.weighting is None else self.weighting.weights(self.law.rate or Fraction(0))
 
     @property
     def run_weights(self) -> RunWeights | None:

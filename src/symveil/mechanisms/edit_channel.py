@@ -38,11 +38,12 @@ from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
+from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Word, read_length, split_words
 from symveil.numbers.conversions import ball, nearest_float, precision
-from symveil.numbers.once import Memo, computed_once, searched_once
+from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
@@ -88,7 +89,6 @@ class EditChannel(Mechanism):
     name = "edit"
     label: ClassVar[str] = "edit channel (hides the length)"
     metric: ClassVar[Metric] = "levenshtein"
-    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -133,39 +133,46 @@ class EditChannel(Mechanism):
 
     # --- parameters and guarantee --------------------------------------------------------------
 
-    @searched_once
-    def _chosen(self) -> tuple[ChannelParameters, ChannelLoss]:
-        symbols = len(self.alphabet)
-        if self._own_parameters is not None:
-            return self._own_parameters, channel_loss(self._own_parameters, symbols)
-        chosen = best_channel(
-            epsilon=self.epsilon / max(self.reach, 1), symbols=symbols, nominal_length=self.nominal_length
+    @classmethod
+    def from_law(cls, law: Law) -> Self:
+        """The channel with the numbers of a law."""
+        made = cls(
+            law.language.alphabet,
+            epsilon=law.epsilon,
+            adjacency=law.adjacency,
+            max_length=law.language.max_length,
+            **dict(law.parameters),
         )
-        return chosen.parameters, chosen.loss
+        vars(made)["law"] = law
+        return made
+
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """Exact for one edit; b times that is a bound for b edits."""
+        symbols = len(self.alphabet)
+        channel = self._own_parameters if claimed is None else claimed.channel
+        if channel is None:
+            per_edit = self.epsilon / max(self.reach, 1)
+            chosen = best_channel(epsilon=per_edit, symbols=symbols, nominal_length=self.nominal_length)
+            channel, loss = chosen.parameters, chosen.loss
+        else:
+            loss = channel_loss(channel, symbols)
+        if channel.tells_nothing:
+            return self._law_with(Guarantee.of_loss(Fraction(0), "exact"), channel=channel)
+        bound = self.language.max_length
+        exact = self.reach == 1 and loss.attained and (bound is None or bound >= 1)
+        proved = Guarantee.of_loss(loss.worst * self.reach, "exact" if exact else "certified")
+        return self._law_with(proved, channel=channel)
 
     @property
     def parameters(self) -> ChannelParameters:
         """ρ, q, δ and σ."""
-        return self._chosen[0]
+        assert self.law.channel is not None  # noqa: S101 - every such law has one
+        return self.law.channel
 
-    @property
+    @computed_once
     def loss(self) -> ChannelLoss:
         """The loss of one edit, by kind of edit."""
-        return self._chosen[1]
-
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether the release carries no information: at this ε no channel does better than to delete everything."""
-        return self.parameters.tells_nothing
-
-    @property
-    def proved_loss(self) -> Guarantee:
-        """Exact for one edit; b times that is a bound for b edits."""
-        bound = self.language.max_length
-        exact = self.reach == 1 and self.loss.attained and (bound is None or bound >= 1)
-        if self.tells_nothing:
-            return Guarantee.of_loss(Fraction(0), "exact")
-        return Guarantee.of_loss(self.loss.worst * self.reach, "exact" if exact else "certified")
+        return channel_loss(self.parameters, len(self.alphabet))
 
     def loss_beyond(self, distance: int) -> float:
         """The loss of one edit for each: words one edit apart lead from any word to any other.
@@ -177,12 +184,12 @@ class EditChannel(Mechanism):
         distance
             How many edits apart.
         """
-        return 0.0 if self.tells_nothing else at_least(self.loss.worst * distance)
+        return 0.0 if self.law.tells_nothing else at_least(self.loss.worst * distance)
 
     @property
     def largest_output(self) -> int | None:
         """No bound: any word can come out of any word."""
-        return 0 if self.tells_nothing else None
+        return 0 if self.law.tells_nothing else None
 
     def expected_edits(self, length: int) -> float:
         """The expected number of edits made in a word of this length: n(δ+σ) + (n+1)E[t].
@@ -208,7 +215,7 @@ class EditChannel(Mechanism):
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        if self.tells_nothing:
+        if self.law.tells_nothing:
             return np.empty(0, dtype=np.int32), np.zeros(len(lengths), dtype=np.int64)
         if not bits.per_record:
             return self._draw_together(codes, lengths, bits)

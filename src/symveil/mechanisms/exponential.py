@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
@@ -35,6 +35,7 @@ from symveil.laws.parameters import Adjacency, read_beyond, read_offset, read_ut
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
@@ -43,7 +44,7 @@ from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries
 
 if TYPE_CHECKING:
-    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
+    pass  # which knows the mechanisms by name
 
 
 class Exponential(CostWeighted):
@@ -89,7 +90,6 @@ class Exponential(CostWeighted):
 
     name = "exponential"
     label: ClassVar[str] = "exponential"
-    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"prior", "utility", "offset"}
 
     def __init__(
         self,
@@ -135,22 +135,17 @@ class Exponential(CostWeighted):
         if self.beyond not in ("nothing", "graceful") or (self._graceful and self.cost != "hamming"):
             raise ParameterError("beyond", expected="nothing, or graceful by Hamming distance", found=beyond)
 
-    @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
-        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        beyond = "nothing" if choice.grace is None else "graceful"
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, beyond=beyond, **taken)
-
     # --- calibration ---------------------------------------------------------------------------
 
     @property
     def _graceful(self) -> bool:
         return self.beyond == "graceful"
 
-    def _proof(self, weighting: Weighting) -> CertifiedRate | None:
+    def _proof(self, weighting: Weighting, claimed: Law | None) -> CertifiedRate | None:
         if not self._graceful:
-            return super()._proof(weighting)
+            return super()._proof(weighting, claimed)
+        if self.calibration != "tight" or (claimed is not None and claimed.certificate is None):
+            return None
         # imported when it is needed: other rates must not wait for its loops and scipy to load
         from symveil.calibration.graceful import certified_graceful_rate  # noqa: PLC0415
 
@@ -160,12 +155,33 @@ class Exponential(CostWeighted):
             thorough=self._named,
             of_many_lengths=self.of_many_lengths,
             progress=listener(f"certifying {self.described}, (d/b)·ε for all words"),
+            claimed=None if claimed is None else claimed.rate,
         )
+
+    def _calibrated(self, claimed: Law | None) -> Law:
+        certified = None if self.weighting is None else self._proof(self.weighting, claimed)
+        if certified is not None:
+            rate, proved = certified.rate, Guarantee.of_loss(certified.loss, certified.how)
+        else:
+            rate = self._plain_rate if claimed is None or claimed.rate is None else claimed.rate
+            proved = self._loss_without_certificate(rate)
+        return self._law_with(proved, rate=rate, certificate=certified, parameters=self._resolved())
+
+    def _loss_without_certificate(self, rate: Fraction) -> Guarantee:
+        """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words; elsewhere twice that."""
+        if self.language.homogeneous:
+            return Guarantee.of_loss(rate * self._log_ratio_per_rate(self.reach), "exact")
+        if self.weighting is not None and not self.weighting.cost.is_hamming:
+            loss = 2 * rate * self.weighting.drops
+        else:
+            loss = 2 * rate * self._log_ratio_per_rate(self.reach)
+        return Guarantee.of_loss(loss if self._graceful or loss > self.epsilon else self.epsilon, "classic")
 
     @property
     def rate(self) -> Fraction:
         """η of r(ℓ) = e^{−ηℓ}, or c of r(ℓ) = e^{c/(ℓ+a)}."""
-        return self.certified.rate if self.certified else self._plain_rate
+        assert self.law.rate is not None  # noqa: S101 - every exponential mechanism has one
+        return self.law.rate
 
     @property
     def hamming_rate(self) -> Fraction | None:
@@ -177,10 +193,6 @@ class Exponential(CostWeighted):
         return cost  # one phase
 
     @property
-    def _weight_rate(self) -> Fraction:
-        return self.rate
-
-    @property
     def _with_prior(self) -> bool:
         return self.prior == "chain"
 
@@ -188,7 +200,7 @@ class Exponential(CostWeighted):
     def _by_passes(self) -> bool:
         return super()._by_passes and self.utility == "distance"
 
-    @computed_once
+    @property
     def _plain_rate(self) -> Fraction:
         if self.weighting is not None and not self.weighting.cost.is_hamming:
             return self.weighting.classic(self.epsilon).rate
@@ -221,17 +233,6 @@ class Exponential(CostWeighted):
         if self.utility == "distance":
             return Fraction(distance)
         return distance / (self.offset * (distance + self.offset))
-
-    @property
-    def proved_loss(self) -> Guarantee:
-        """On Σⁿ ln r(0)/r(b), attained where the released word is one of the two words."""
-        if self.language.homogeneous:
-            return Guarantee.of_loss(self.rate * self._log_ratio_per_rate(self.reach), "exact")
-        if self.certified:
-            return Guarantee.of_loss(self.certified.loss, self.certified.how)
-        if self._graceful:
-            return Guarantee.of_loss(2 * self.rate * self._log_ratio_per_rate(self.reach), "classic")
-        return Guarantee.of_loss(self.epsilon, "classic")
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """r(0), r(1), …, scaled to r(0) = 1."""

@@ -303,9 +303,9 @@ class CodeLaw(ABC):
         mechanism = cast("Mechanism", self)
         progress = listener(f"averaging {mechanism.described}") or silent
         results = []
-        for number, word in enumerate(words):
-            progress(number, len(words))
+        for number, word in enumerate(words, start=1):
             results.append(mechanism._law(word).expected_error)
+            progress(number, len(words))
         errors = np.array(results)
         return errors, errors
 

@@ -33,7 +33,6 @@ class Jones2019Printed(DistanceWeighted):
 
     name = "jones2019-printed"
     label: ClassVar[str] = "as printed in J19 (not private)"
-    takes: ClassVar[frozenset[str]] = frozenset({"offset"})
     private: ClassVar[bool] = False
     zero_epsilon_allowed: ClassVar[bool] = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
@@ -22,9 +22,10 @@ from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.mechanisms.interoperability import CodeLaw, Interoperable
+from symveil.mechanisms.law import Law, chosen_parameters, parameter_names
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
-from symveil.numbers.once import computed_once
+from symveil.numbers.once import computed_once, searched_once
 from symveil.numbers.rationals import Number, spelled
 from symveil.randomness import BitSource, system_bits
 
@@ -57,15 +58,11 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     """Its name in a list that people choose from."""
     metric: ClassVar[Metric] = "hamming"
     """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration"})
-    """The parameters that it has besides ε and the adjacency."""
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
     zero_epsilon_allowed: ClassVar[bool] = False
-    carries_law: ClassVar[bool] = False
-    """Whether its law is found by a solver, whose answers differ from machine to machine: then it is written down."""
-    errors_at_once: ClassVar[bool] = False
-    """Whether `expected_errors` has a quicker way than the law of every word."""
+    of_many_lengths: bool = False
+    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
     price_of_grace: str | None = None
@@ -85,6 +82,7 @@ class Mechanism(CodeLaw, Interoperable, ABC):
             )
         self.language: Final = language
         self.epsilon: Final = read_epsilon(epsilon, zero_allowed=self.zero_epsilon_allowed)
+        self._given_adjacency: Final = adjacency
         self.adjacency: Final = read_adjacency(
             adjacency, length=FAR - 1 if farthest is None else language.max_length or 0
         )
@@ -99,31 +97,59 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     @classmethod
     def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
         """The mechanism on this language with the parameters of a choice that it takes."""
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **taken)
+        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen_parameters(cls, choice))
 
     @classmethod
-    def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
-        """The same with the law that a row of a manifest tells, for mechanisms that carry theirs.
+    def from_law(cls, law: Law) -> Self:
+        """The mechanism that draws by a law. It searches for nothing and proves nothing.
 
         Parameters
         ----------
-        language
-            The words, of one length.
-        choice
-            The parameters.
-        document
-            A row of the manifest's `law`.
+        law
+            The law, of this kind.
         """
-        del document
-        return cls.from_choice(language, choice)
+        made = cls(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
+        vars(made)["law"] = law
+        return made
+
+    @searched_once
+    def law(self) -> Law:
+        """How words are released, as data: calibrated when it is first needed, or handed over (`from_law`)."""
+        return self._calibrated(None)
+
+    def proved_again(self) -> Law:
+        """The law with its loss proved once more at the rate that it has: one evaluation, and no search."""
+        return self._calibrated(self.law)
 
     # --- what a subclass says ------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def proved_loss(self) -> Guarantee:
         """The loss of adjacent words, rounded upwards, and how it is known; `guarantee` adds that of all others."""
+        return self.law.proved
+
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """The law, with whatever has to be searched for; of a `claimed` one the loss that is proved at its rate.
+
+        A mechanism without anything to search for overrides `proved_loss` instead.
+        """
+        del claimed
+        return self._law_with(self.proved_loss)
+
+    def _law_with(self, proved: Guarantee, **results: Any) -> Law:
+        """The law with these results; `parameters` are those of the constructor unless they are among the results."""
+        chosen = results.pop("parameters", {})
+        names = [name for name in parameter_names(type(self)) if hasattr(self, name)]
+        given = {name: getattr(self, name) for name in names} | chosen
+        return Law(
+            kind=self.name,
+            language=self.language,
+            epsilon=self.epsilon,
+            adjacency=self._given_adjacency,
+            parameters=tuple(given.items()),
+            proved=proved,
+            **results,
+        )
 
     @abstractmethod
     def _law(self, codes: Codes | None) -> DistanceLaw:
@@ -189,31 +215,11 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     @property
     def certified(self) -> CertifiedRate | None:
         """The proof behind the rate; None where none is needed or none exists."""
-        return None
+        return self.law.certificate
 
     def parameters_document(self) -> dict[str, object]:
         """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
         return {}
-
-    @property
-    def may_solve(self) -> bool:
-        """Whether a law has to be found by a solver, of this mechanism or of one that it is made of."""
-        return self.carries_law
-
-    def law_document(self) -> dict[str, object]:
-        """What has to be written down beside the parameters, so that anybody gets the same law; nothing for most."""
-        return {}
-
-    def with_laws(self, rows: Iterable[Mapping[str, Any]]) -> Mechanism:
-        """The same mechanism with the laws that a manifest tells, where they would have to be solved again.
-
-        Parameters
-        ----------
-        rows
-            The rows of the manifest's `law`.
-        """
-        del rows
-        return self
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -228,11 +234,6 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     @property
     def tells_apart(self) -> bool:
         """Whether some words that are not adjacent can be distinguished, however small ε is."""
-        return False
-
-    @property
-    def tells_nothing(self) -> bool:
-        """Whether what is released carries no information about the word."""
         return False
 
     @property
@@ -258,6 +259,23 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     def symbol_rate(self) -> Fraction | None:
         """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
         return None
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether it takes the public lengths of words to calibrate."""
+        return False
+
+    def calibrated(self, lengths: Lengths) -> Mechanism:
+        """The mechanism with its laws known, for words of these public lengths: nothing is left to be searched for.
+
+        Parameters
+        ----------
+        lengths
+            The lengths that occur; looked at where each length has a law of its own.
+        """
+        del lengths
+        _ = self.law
+        return self
 
     def of_length(self, length: int) -> Mechanism | None:
         """The mechanism that draws words of this length: this one, unless each length has its own."""
@@ -448,12 +466,12 @@ class Mechanism(CodeLaw, Interoperable, ABC):
         self.__dict__.update(state)
 
     def __getstate__(self) -> dict[str, object]:
-        # tables are made again where they are needed: a worker gets the parameters only
+        # tables are made again where they are needed: a worker gets the parameters, and the law where it is known
         kind = type(self)
         return {
             name: value
             for name, value in self.__dict__.items()
-            if not isinstance(getattr(kind, name, None), computed_once)
+            if name == "law" or not isinstance(getattr(kind, name, None), computed_once)
         }
 
     def __repr__(self) -> str:

@@ -28,6 +28,7 @@ from symveil.languages.runs import RunLanguage, endless
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
+from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
@@ -68,7 +69,6 @@ class Online(Mechanism):
 
     name = "online"
     label: ClassVar[str] = "online (symbol by symbol)"
-    takes: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
@@ -95,15 +95,19 @@ class Online(Mechanism):
         """Whether the first symbol is kept as it is."""
         return self._runs.public_start
 
-    @property
-    def rate(self) -> Fraction:
-        """η = ε/b, whatever the length: a session may be longer than the words of the language."""
-        return self.epsilon / self.adjacency
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """At most η = ε/b for each of the b positions where two adjacent words differ.
+
+        Whatever the length: a session may be longer than the words of the language.
+        """
+        rate = self.epsilon / self.adjacency if claimed is None or claimed.rate is None else claimed.rate
+        return self._law_with(Guarantee.of_loss(rate * self.adjacency, "certified"), rate=rate)
 
     @property
-    def proved_loss(self) -> Guarantee:
-        """At most η for each of the b positions where two adjacent words differ."""
-        return Guarantee.of_loss(self.rate * self.adjacency, "certified")
+    def rate(self) -> Fraction:
+        """η."""
+        assert self.law.rate is not None  # noqa: S101 - every such law has one
+        return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
         """η for every place in which words differ, on every model.

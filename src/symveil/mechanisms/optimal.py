@@ -8,9 +8,9 @@ graceful promise every two words are compared, and the solution is mostly that o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,13 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import INFINITE, Cost
 from symveil.languages.free import FreeLanguage
-from symveil.languages.language import FAR, Language
+from symveil.languages.language import FAR
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency, read_beyond
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
+from symveil.mechanisms.law import Law, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import MOST_ROWS, NumberedWords, Programme
@@ -90,8 +91,6 @@ class Optimal(Mechanism):
 
     name = "optimal"
     label: ClassVar[str] = "optimal (small languages)"
-    takes: ClassVar[frozenset[str]] = frozenset({"prior", "cost", "cap", "costs"})
-    carries_law: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -138,9 +137,8 @@ class Optimal(Mechanism):
                 "cap", expected="a whole number, since some symbols cannot stand for others", found=cap
             )
         if solved is not None:
-            self._given_law = self._flat_law() if isinstance(solved, str) else solved
-            if self.law.missing(self._budget) > 0:
-                raise ParameterError("law", expected="a loss of at most epsilon", found="a larger one")
+            self._given_table = self._flat_law() if isinstance(solved, str) else solved
+            _ = self.law  # its loss is proved here, unless it is a law that was handed over
             return
         rows = sum(each.rows for each in self.programmes)
         if rows > MOST_ROWS and not all(self._has_closed_form(each) for each in self.programmes):
@@ -150,37 +148,20 @@ class Optimal(Mechanism):
             )
 
     @classmethod
-    def from_law(cls, language: Language, choice: MechanismChoice, document: Mapping[str, Any]) -> Self:
-        """The mechanism of a choice with the law that a manifest tells; its loss is proved again.
+    def from_law(cls, law: Law) -> Self:
+        """The mechanism with the table of a law. It solves nothing and proves nothing.
 
         Parameters
         ----------
-        language
-            The words, of one length.
-        choice
-            The parameters.
-        document
-            A row of the manifest's `law`.
+        law
+            The law, of this kind.
         """
-        return cls._chosen(language, choice, SolvedLaw.from_document(document))
-
-    @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
-        """The mechanism with the parameters of a choice; graceful where the choice keeps anything beyond b."""
-        return cls._chosen(language, choice, None)
-
-    @classmethod
-    def _chosen(cls, language: Language, choice: MechanismChoice, solved: SolvedLaw | Literal["flat"] | None) -> Self:
-        taken = {name: getattr(choice, name) for name in cls.takes}
-        beyond = "nothing" if choice.grace is None else "graceful"
-        return cls(
-            language,  # type: ignore[arg-type]  # it is looked at there
-            epsilon=choice.epsilon,
-            adjacency=choice.adjacency,
-            solved=solved,
-            beyond=beyond,
-            **taken,
+        made = object.__new__(cls)
+        vars(made)["law"] = law
+        made.__init__(  # type: ignore[misc]  # with the law in its place nothing is proved
+            law.language, epsilon=law.epsilon, adjacency=law.adjacency, solved=law.table, **dict(law.parameters)
         )
+        return made
 
     @classmethod
     def flat(cls, language: FreeLanguage | RunLanguage, choice: MechanismChoice) -> Self | None:
@@ -204,7 +185,8 @@ class Optimal(Mechanism):
         if choice.grace is None or not language.has_at_most(MOST_WORDS):
             return None
         try:
-            return cls._chosen(language, choice, "flat")
+            chosen = chosen_parameters(cls, choice)
+            return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, solved="flat", **chosen)
         except ParameterError:  # no such weights
             return None
 
@@ -284,27 +266,31 @@ class Optimal(Mechanism):
             for own in self._groups
         )
 
-    @searched_once
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """The logarithm of the largest ratio in the table, which is at most ε; (d/b)·ε under the graceful promise."""
+        given: SolvedLaw | None = getattr(self, "_given_table", None) if claimed is None else claimed.table
+        solved = solved_law(self.programmes, self._groups, self._budget) if given is None else given
+        table = exact_law(solved, self.programmes, self._groups)
+        if given is not None and table.missing(self._budget) > 0:
+            raise ParameterError("law", expected="a loss of at most epsilon", found="a larger one")
+        if claimed is None:
+            vars(self).setdefault("table", table)
+        if self.beyond == "graceful":
+            proved = Guarantee.of_loss(self._budget * self.reach, "certified")
+        else:
+            proved = Guarantee.of_loss(min(log_upper_bound(table.ratio), self.epsilon), "exact")
+        return self._law_with(proved, table=solved)
+
+    @property
     def solved(self) -> SolvedLaw:
         """Everything that decides the law, as it is written down."""
-        given: SolvedLaw | None = getattr(self, "_given_law", None)
-        return solved_law(self.programmes, self._groups, self._budget) if given is None else given
+        assert self.law.table is not None  # noqa: S101 - every such law has one
+        return self.law.table
 
     @searched_once
-    def law(self) -> ExactLaw:
+    def table(self) -> ExactLaw:
         """The table that words are drawn from."""
         return exact_law(self.solved, self.programmes, self._groups)
-
-    def __getstate__(self) -> dict[str, object]:
-        # a worker with another version of the solver would find another law: it gets this one
-        return super().__getstate__() | {"_given_law": self.solved}
-
-    @computed_once
-    def proved_loss(self) -> Guarantee:
-        """The logarithm of the largest ratio in the table, which is at most ε; (d/b)·ε under the graceful promise."""
-        if self.beyond == "graceful":
-            return Guarantee.of_loss(self._budget * self.reach, "certified")
-        return Guarantee.of_loss(min(log_upper_bound(self.law.ratio), self.epsilon), "exact")
 
     def loss_beyond(self, distance: int) -> float:
         """Under the graceful promise (d/b)·ε, which is proved of the table.
@@ -320,7 +306,7 @@ class Optimal(Mechanism):
     def digest(self) -> str:
         """SHA-256 of the words and the table: another solver may find another law, which is then known as such."""
         words = hashlib.sha256(np.ascontiguousarray(self._words, dtype="<i4").tobytes()).hexdigest()
-        return hashlib.sha256(f"{words} {self.law.digest}".encode()).hexdigest()
+        return hashlib.sha256(f"{words} {self.table.digest}".encode()).hexdigest()
 
     @property
     def expected_error(self) -> float:
@@ -335,9 +321,10 @@ class Optimal(Mechanism):
     @computed_once
     def _expected(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each word the expected number of wrong symbols, and what they cost together."""
-        table = np.array([[float(Fraction(unit, 1 << self.law.bits)) for unit in row] for row in self.law.numerators])
+        bits, rows = self.table.bits, self.table.numerators
+        chances = np.array([[float(Fraction(unit, 1 << bits)) for unit in row] for row in rows])
         wrong = np.where(self._apart == FAR, 0, self._apart)
-        return (table * wrong).sum(axis=1), (table * self._losses).sum(axis=1)
+        return (chances * wrong).sum(axis=1), (chances * self._losses).sum(axis=1)
 
     def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For each row the expected number of wrong symbols, and what they cost together.
@@ -358,10 +345,6 @@ class Optimal(Mechanism):
             costs = {"cost": "given", "cap": None if largest is None else float(largest)}
         beyond = {"beyond": self.beyond} if self.beyond != "nothing" else {}
         return {"prior": self.prior, **costs, **beyond, "digest": self.digest}
-
-    def law_document(self) -> dict[str, object]:
-        """The law itself: `check` and `estimate` do not solve again."""
-        return self.solved.document()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -411,9 +394,9 @@ class Optimal(Mechanism):
 
         def make() -> Boundaries:
             sums, total = [], 0
-            for unit in self.law.numerators[number][:-1].tolist():
+            for unit in self.table.numerators[number][:-1].tolist():
                 total += unit
-                sums.append(Fraction(total, 1 << self.law.bits))
+                sums.append(Fraction(total, 1 << self.table.bits))
             return Boundaries(lambda: [ball(each) for each in sums])
 
         return self._remembered.of(number, make)
@@ -426,9 +409,9 @@ class Optimal(Mechanism):
 
     def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word); −∞ for words with another public start, and for what is no word of the language."""
-        units = [*self.law.numerators[int(self._numbers(word[None, :])[0])].tolist(), 0]  # −1, no word, is the last
+        units = [*self.table.numerators[int(self._numbers(word[None, :])[0])].tolist(), 0]  # −1, no word, is the last
         with precision(STANDARD_PRECISION):
-            logs = np.array([self._log(Fraction(unit, 1 << self.law.bits)) for unit in units])
+            logs = np.array([self._log(Fraction(unit, 1 << self.table.bits)) for unit in units])
         return np.asarray(logs[self._numbers(released, others=True)])
 
     @staticmethod
@@ -441,11 +424,11 @@ class Optimal(Mechanism):
         farthest = int(self._apart[number][near].max(initial=0))
         counts, units = [0] * (farthest + 1), [0] * (farthest + 1)
         for distance, unit in zip(
-            self._apart[number][near].tolist(), self.law.numerators[number][near].tolist(), strict=True
+            self._apart[number][near].tolist(), self.table.numerators[number][near].tolist(), strict=True
         ):
             counts[distance] += 1
             units[distance] += unit
-        chances = {each: Fraction(unit, 1 << self.law.bits) for each, unit in enumerate(units) if counts[each]}
+        chances = {each: Fraction(unit, 1 << self.table.bits) for each, unit in enumerate(units) if counts[each]}
         with precision(STANDARD_PRECISION):
             logs = [self._log(chance) for chance in chances.values()]
         return DistanceLaw(
@@ -464,7 +447,7 @@ class Optimal(Mechanism):
         del shown
         totals: dict[State, int] = {}
         following: dict[State, set[int]] = {}
-        numbers = self.law.numerators[int(self._numbers(codes[None, :])[0])]
+        numbers = self.table.numerators[int(self._numbers(codes[None, :])[0])]
         for word, unit in zip(self._words.tolist(), numbers.tolist(), strict=True):
             for size in range(len(word) + 1 if unit else 0):
                 begun = tuple(word[:size])

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.mechanisms.optimal_programme import Floats, Programme
 from symveil.numbers.conversions import exp_enclosure
@@ -216,6 +217,7 @@ def solved_law(
     proposed
         A law for each programme; None: what a solver proposes.
     """
+    begin_search("a table")
     ratio, most = aimed_ratio(budget), allowed_ratio(budget)
     peaks: list[tuple[int, int, float]] = []
     loss, weight = 0.0, 0.0

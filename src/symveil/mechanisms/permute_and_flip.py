@@ -34,12 +34,14 @@ from typing import ClassVar
 import numpy as np
 from flint import acb, acb_poly, arb, ctx
 
+from symveil.calibration.searches import begin_search
 from symveil.languages.free import FreeLanguage, at_distance
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import ErrorBounds
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
+from symveil.mechanisms.law import Law
 from symveil.mechanisms.race import race, races
 from symveil.models.word import Codes
 from symveil.numbers.conversions import (
@@ -50,7 +52,6 @@ from symveil.numbers.conversions import (
     precision,
     upper_bound,
 )
-from symveil.numbers.once import computed_once, searched_once
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import BitSource, uniform_integers
 
@@ -230,9 +231,19 @@ class PermuteAndFlip(DistanceWeighted):
     name = "permute-and-flip"
     label: ClassVar[str] = "permute-and-flip"
 
-    @searched_once
-    def rate(self) -> Fraction:
-        """η of the acceptance probabilities p_ℓ = e^{−ηℓ}."""
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
+        rate = self._largest_rate() if claimed is None or claimed.rate is None else claimed.rate
+        if self.reach == 0:
+            proved = Guarantee.of_loss(Fraction(0), "exact")
+        elif not self.language.homogeneous:
+            proved = Guarantee.of_loss(max(2 * rate * self.reach, self.epsilon), "classic")
+        else:
+            with precision(enough_precision(self.epsilon)):
+                proved = Guarantee.of_loss(loss(self._free, self.reach, rate), "exact")
+        return self._law_with(proved, rate=rate)
+
+    def _largest_rate(self) -> Fraction:
         if self.calibration == "classic" or self.reach == 0:
             return self.epsilon / (2 * self.adjacency)
         if self.language.homogeneous:
@@ -240,19 +251,15 @@ class PermuteAndFlip(DistanceWeighted):
         return self.epsilon / (2 * self.reach)
 
     @property
+    def rate(self) -> Fraction:
+        """η of the acceptance probabilities p_ℓ = e^{−ηℓ}."""
+        assert self.law.rate is not None  # noqa: S101 - every such law has one
+        return self.law.rate
+
+    @property
     def _free(self) -> FreeLanguage:
         """Σⁿ itself, where that is the language."""
         return FreeLanguage(self.alphabet, self._length)
-
-    @computed_once
-    def proved_loss(self) -> Guarantee:
-        """On Σⁿ bη + ln Φ(0)/Φ(b), attained by a word and a neighbour at distance b."""
-        if self.reach == 0:
-            return Guarantee.of_loss(Fraction(0), "exact")
-        if not self.language.homogeneous:
-            return Guarantee.of_loss(self.epsilon, "classic")
-        with precision(enough_precision(self.epsilon)):
-            return Guarantee.of_loss(loss(self._free, self.reach, self.rate), "exact")
 
     def loss_beyond(self, distance: int) -> float:
         """2η for every place: scores of one released word differ by no more than the distance (B26, its proof).
@@ -346,6 +353,7 @@ def largest_rate(language: FreeLanguage, reach: int, epsilon: Fraction) -> Fract
     the ball of its loss lies below ε, at the latest at the classic ε/2b. The rate is a rational
     that defines the mechanism, so nothing is rounded afterwards.
     """
+    begin_search("a rate of permute-and-flip")
     classic = epsilon / (2 * reach)
     with precision(enough_precision(epsilon)):
         proposal = _fraction_of_budget(language, reach, epsilon) * epsilon / reach

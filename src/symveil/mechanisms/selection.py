@@ -6,21 +6,19 @@ that looked at the secret word would itself be a release.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from inspect import Parameter, Signature
+from typing import Any, TypeVar
 
 import numpy as np
 
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
-from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
-from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice
-from symveil.mechanisms.cost_choice import Cap
-from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.interoperability import excess
@@ -30,7 +28,6 @@ from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
-from symveil.numbers.rationals import Number
 
 # For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
 _LONGEST_COMPARED = 100
@@ -38,25 +35,7 @@ _LONGEST_COMPARED = 100
 Kind = TypeVar("Kind", bound=Mechanism)
 
 
-def select_mechanism(
-    language: Language,
-    *,
-    epsilon: Number,
-    mechanism: str = AUTO,
-    adjacency: Adjacency | None = None,
-    calibration: str = "tight",
-    prior: str = "uniform",
-    utility: str = "distance",
-    offset: Number = 1,
-    cutoff: int | None = None,
-    cost: str | None = None,
-    cap: Cap | None = None,
-    balanced: bool = False,
-    step: int | None = None,
-    costs: CostTable | None = None,
-    beyond: str | Number | None = None,
-    not_private: bool = False,
-) -> Mechanism:
+def select_mechanism(language: Language, **choice: Any) -> Mechanism:
     """The mechanism of that name; "auto" is the candidate with the least expected error of those that keep the promise.
 
     Parameters
@@ -65,6 +44,8 @@ def select_mechanism(
         The words. It says what adjacency means: on words of one length (`words`, `runs`) substitutions, the
         Hamming distance; on words of different lengths (`words_up_to`, `runs_up_to`) insertions and deletions
         too, the Levenshtein distance.
+    choice
+        The fields of `MechanismChoice` by name; the metric and the public start are those of the language.
     epsilon, mechanism, adjacency, calibration, prior, utility, offset, cutoff, not_private
         As in `MechanismChoice`.
     cost, cap, balanced, step, costs, beyond
@@ -82,26 +63,33 @@ def select_mechanism(
     'truncated-levenshtein'
     """
     require_language(language)
-    choice = MechanismChoice(
-        epsilon=epsilon,  # type: ignore[arg-type]  # it reads what it is given
-        mechanism=mechanism,
-        adjacency=adjacency,
-        metric=language.metric,
-        calibration=calibration,  # type: ignore[arg-type]
-        prior=prior,
-        utility=utility,  # type: ignore[arg-type]
-        offset=offset,  # type: ignore[arg-type]
-        public_start=language.public_start,
-        cutoff=cutoff,
-        cost=cost,
-        cap=cap,
-        balanced=balanced,
-        step=step,
-        costs=costs,
-        beyond=beyond,  # type: ignore[arg-type]
-        not_private=not_private,
-    )
-    return choose_mechanism(choice, language)
+    _require_fields(choice)
+    choice |= {"metric": language.metric, "public_start": language.public_start}
+    return choose_mechanism(MechanismChoice(**choice), language)
+
+
+_OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
+_PARAMETERS = [each for each in fields(MechanismChoice) if each.name not in _OF_THE_LANGUAGE]
+select_mechanism.__signature__ = Signature(  # type: ignore[attr-defined]  # what can be named, with its default
+    [
+        Parameter("language", Parameter.POSITIONAL_OR_KEYWORD),
+        *(
+            Parameter(
+                each.name, Parameter.KEYWORD_ONLY, default=Parameter.empty if each.default is MISSING else each.default
+            )
+            for each in _PARAMETERS
+        ),
+    ]
+)
+
+
+def _require_fields(choice: Mapping[str, object]) -> None:
+    """Refuse what is no field of a choice, and a choice without a budget, as Python does for named parameters."""
+    known = {each.name for each in _PARAMETERS}
+    if unknown := sorted(set(choice) - known):
+        raise TypeError(f"select_mechanism() got an unexpected keyword argument {unknown[0]!r}")
+    if "epsilon" not in choice:
+        raise TypeError("select_mechanism() missing 1 required keyword-only argument: 'epsilon'")
 
 
 def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
@@ -145,8 +133,7 @@ def select_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism
         _check_together(choice, language)
         return _least_error(choice, language, of_many_lengths=True)
     made = choose_mechanism(choice, language)
-    if isinstance(made, CostWeighted):
-        made.of_many_lengths = True
+    made.of_many_lengths = True
     return made
 
 

@@ -31,6 +31,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.cost_choice import Cap, read_step
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.mechanisms.law import Law
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
@@ -70,8 +71,6 @@ class Staircase(CostWeighted):
     name = "staircase"
     label: ClassVar[str] = "staircase"
 
-    takes: ClassVar[frozenset[str]] = CostWeighted.takes | {"step"}
-
     def __init__(
         self,
         language: Language,
@@ -107,13 +106,30 @@ class Staircase(CostWeighted):
             raise ParameterError("costs", expected="whole numbers, which a staircase needs", found="fractions")
         return max(1, math.ceil(self._weighted(self.plain_cost).sensitivity))
 
-    @computed_once
-    def step_height(self) -> Fraction:
-        """How much ln r falls at each step."""
-        if self.certified is not None:
-            return self.certified.rate
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """One step: attained by two words on either side of the first step."""
+        certified = None if self.weighting is None else self._proof(self.weighting, claimed)
+        height = self._plain_height if claimed is None or claimed.rate is None else claimed.rate
+        if certified is not None:
+            height, proved = certified.rate, Guarantee.of_loss(certified.loss, certified.how)
+        elif self.language.homogeneous:
+            proved = Guarantee.of_loss(height if self.reach else Fraction(0), "exact")
+        else:
+            proved = Guarantee.of_loss(max(2 * height, self.epsilon), "classic")
+        chosen = {**self._resolved(), "step": self.first_step}
+        return self._law_with(proved, rate=height, certificate=certified, parameters=chosen)
+
+    @property
+    def _plain_height(self) -> Fraction:
+        """The height of a step where nothing is certified."""
         tight = self.calibration == "tight" and self.language.homogeneous
         return self.epsilon if tight else self.epsilon / 2
+
+    @property
+    def step_height(self) -> Fraction:
+        """How much ln r falls at each step."""
+        assert self.law.rate is not None  # noqa: S101 - every staircase has one
+        return self.law.rate
 
     @computed_once
     def first_step(self) -> int:
@@ -125,7 +141,7 @@ class Staircase(CostWeighted):
         if self.reach == 0 or self.period == 1:
             return 1
         if self.plain_cost is None:
-            return 1 + int(np.argmin(expected_errors(_same_words(self.language), self.reach, self.step_height)))
+            return 1 + int(np.argmin(expected_errors(_same_words(self.language), self.reach, self._plain_height)))
         return self._least_error_step(self.plain_cost)
 
     def _least_error_step(self, cost: Cost) -> int:
@@ -140,19 +156,6 @@ class Staircase(CostWeighted):
 
     def _shaped(self, cost: Cost) -> Cost:
         return cost.staircase(period=self.period, first_step=self.first_step)
-
-    @property
-    def _weight_rate(self) -> Fraction:
-        return self.step_height
-
-    @property
-    def proved_loss(self) -> Guarantee:
-        """One step: attained by two words on either side of the first step."""
-        if self.certified is not None:
-            return Guarantee.of_loss(self.certified.loss, self.certified.how)
-        if not self.language.homogeneous:
-            return Guarantee.of_loss(self.epsilon, "classic")
-        return Guarantee.of_loss(self.step_height if self.reach else Fraction(0), "exact")
 
     def loss_beyond(self, distance: int) -> float:
         """On a model 2h⌈Cd/F⌉: costs of one released word differ by Cd at most, and F share a step of height h.

@@ -28,7 +28,6 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.truncated_loss import is_small, truncated_rate
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.edit_neighbours import EditNeighbours, most_edges
@@ -40,10 +39,11 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import truncated_moves
+from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes, Lengths, Word, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.numbers.once import LastFew, computed_once, searched_once
+from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
 
@@ -214,7 +214,6 @@ class TruncatedLevenshtein(Mechanism):
     name = "truncated-levenshtein"
     label: ClassVar[str] = "truncated Levenshtein (hides the length)"
     metric: ClassVar[Metric] = "levenshtein"
-    takes: ClassVar[frozenset[str]] = frozenset({"calibration", "cutoff"})
 
     def __init__(
         self,
@@ -242,24 +241,29 @@ class TruncatedLevenshtein(Mechanism):
         """By how much min(d, k+1) can change between adjacent words."""
         return max(min(self.reach, self.cutoff + 1), 1)
 
-    @searched_once
-    def certified(self) -> CertifiedRate | None:
-        """The proof behind the rate; None where it is the classic ε/2b."""
-        if self.calibration == "classic":
-            return None
-        return truncated_rate(self._bounded, epsilon=self.epsilon, adjacency=max(self.reach, 1), cutoff=self.cutoff)
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """Exact on a small language, certified on others; classic where nothing better is known."""
+        certified, rate = None, self.epsilon / (2 * self.sensitivity)
+        if claimed is not None and claimed.rate is not None:
+            rate = claimed.rate
+        if self.calibration != "classic" and (claimed is None or claimed.certificate is not None):
+            certified = truncated_rate(
+                self._bounded,
+                epsilon=self.epsilon,
+                adjacency=max(self.reach, 1),
+                cutoff=self.cutoff,
+                claimed=None if claimed is None else claimed.rate,
+            )
+        if certified is not None:
+            proved = Guarantee.of_loss(certified.loss, certified.how)
+            return self._law_with(proved, rate=certified.rate, certificate=certified)
+        return self._law_with(Guarantee.of_loss(max(2 * rate * self.sensitivity, self.epsilon), "classic"), rate=rate)
 
     @property
     def rate(self) -> Fraction:
         """η."""
-        return self.certified.rate if self.certified else self.epsilon / (2 * self.sensitivity)
-
-    @property
-    def proved_loss(self) -> Guarantee:
-        """Exact on a small language, certified on others; classic where nothing better is known."""
-        if self.certified:
-            return Guarantee.of_loss(self.certified.loss, self.certified.how)
-        return Guarantee.of_loss(self.epsilon, "classic")
+        assert self.law.rate is not None  # noqa: S101 - every such law has one
+        return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
         """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import Read
 from symveil.errors import FileError, only_our_errors
-from symveil.estimation.statistics import Batch
+from symveil.estimation.statistics import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
+from symveil.models.attributes import PublicValues
 from symveil.models.names import look_alike, tell_alike
+from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists, symbols_of_lists
@@ -59,6 +62,40 @@ class ObservedSymbols:
         return codes[indices] if len(texts) else codes, lengths, np.ones(len(lengths), dtype=np.bool_)
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is read of events beside their symbols: whether times are, and the public values of attributes."""
+
+    times: bool = False
+    attributes: tuple[PublicValues, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LegalWords:
+    """Some legal words as codes, one after the other, whose each is, and what was read beside them."""
+
+    codes: Codes
+    lengths: Lengths
+    persons: Any
+    """Names, as an Arrow array."""
+    stamps: Stamps | None = None
+    attributes: tuple[Indices, ...] = ()
+
+    def only(self, legal: NDArray[np.bool_]) -> LegalWords:
+        """Some of them."""
+        if legal.all():
+            return self
+        symbols = np.repeat(legal, self.lengths)
+        return LegalWords(
+            self.codes[symbols],
+            self.lengths[legal],
+            self.persons.filter(pa.array(legal)),
+            None if self.stamps is None else self.stamps.only(symbols),
+            tuple(values[symbols] for values in self.attributes),
+        )
+
+
+NOTHING_BESIDE = Beside()
 PublicOrObserved = AnyLength | ObservedSymbols
 """The public language of the words that count; without one every word is legal, and symbols are numbered as found."""
 
@@ -75,8 +112,8 @@ class CentralWords(ABC):
         """Everybody in the input, also those without a legal word, in the order of their names."""
 
     @abstractmethod
-    def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
-        """Legal words, some at a time: codes, lengths, and whose each is, as an Arrow array of names."""
+    def encoded(self) -> Iterator[LegalWords]:
+        """Legal words, some at a time."""
 
     @abstractmethod
     def fingerprint(self) -> bytes:
@@ -91,11 +128,11 @@ class CentralWords(ABC):
 
     def read(self, numbers: dict[str, int]) -> Iterator[Batch]:
         """The legal words of these persons."""
-        for codes, lengths, persons in self.encoded():
-            names = persons.dictionary_encode()
+        for words in self.encoded():
+            names = words.persons.dictionary_encode()
             known = np.array([numbers.get(name, -1) for name in names.dictionary.to_pylist()], dtype=np.int64)
             owner = known[names.indices.to_numpy(zero_copy_only=False)] if len(known) else known
-            yield Batch(codes, lengths, owner).only(owner >= 0)
+            yield Batch(words.codes, words.lengths, owner, words.stamps, words.attributes).only(owner >= 0)
 
 
 def encoded_words(column: Any, language: PublicOrObserved) -> tuple[Codes, Lengths, NDArray[np.bool_]]:
@@ -109,8 +146,8 @@ def encoded_words(column: Any, language: PublicOrObserved) -> tuple[Codes, Lengt
 class FileWords(CentralWords):
     """The legal words of a file on this machine."""
 
-    def __init__(self, file: SequenceFile, language: PublicOrObserved) -> None:
-        self._file, self._language = file, language
+    def __init__(self, file: SequenceFile, language: PublicOrObserved, beside: Beside = NOTHING_BESIDE) -> None:
+        self._file, self._language, self._beside = file, language, beside
         self.path, self.has_ids = file.file, file.has_ids
 
     def persons(self) -> list[str]:
@@ -120,16 +157,22 @@ class FileWords(CentralWords):
             names.update(self._file.persons(batch).unique().to_pylist())
         return sorted(names)
 
-    def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
+    def encoded(self) -> Iterator[LegalWords]:
         """Legal words, some at a time."""
         for batch in reported_records(self._file, "reading"):
             with only_our_errors():
                 codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
-                persons = self._file.persons(batch)
-                if not legal.all():
-                    codes, lengths = codes[np.repeat(legal, lengths)], lengths[legal]
-                    persons = persons.filter(pa.array(legal))
-            yield codes, lengths, persons
+                words = LegalWords(
+                    codes,
+                    lengths,
+                    self._file.persons(batch),
+                    self._file.stamps(batch) if self._beside.times else None,
+                    tuple(
+                        self._file.attribute(batch, index, values)
+                        for index, values in enumerate(self._beside.attributes)
+                    ),
+                ).only(legal)
+            yield words
 
     def fingerprint(self) -> bytes:
         """The file's bytes, as a digest."""
@@ -142,8 +185,10 @@ class FileWords(CentralWords):
 class FrameWords(FileWords):
     """The legal words of a table in memory."""
 
-    def __init__(self, file: SequenceFile, language: PublicOrObserved, *, digest: bytes) -> None:
-        super().__init__(file, language)
+    def __init__(
+        self, file: SequenceFile, language: PublicOrObserved, beside: Beside = NOTHING_BESIDE, *, digest: bytes
+    ) -> None:
+        super().__init__(file, language, beside)
         self._digest = digest
 
     def fingerprint(self) -> bytes:

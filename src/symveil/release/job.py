@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.ledger.units import whole_parts
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.once import computed_once
 
 Plan = TypeVar("Plan")
@@ -69,6 +70,8 @@ class Job(ABC, Generic[Plan]):
     """Which lengths occur, after the survey; None where they are secret, or known only when something is drawn."""
     legal_lengths: NDArray[np.int64] | None = None
     """Which lengths sequences have that will not be left out as unknown, after the survey; None: not known."""
+    mechanism: Mechanism
+    """What releases the words; its laws are known before the output is begun (`calibrate`)."""
     whole_loss: Callable[[int], float] | None = None
     """What two words of this length lose at most, however many symbols differ; None: no bound is asked for."""
 
@@ -101,6 +104,22 @@ class Job(ABC, Generic[Plan]):
     @abstractmethod
     def survey(self, plan: Plan, ask: Ask) -> None:
         """Look through the input before anybody is charged: refuse what can be refused, and tell whose it is."""
+
+    def look_at_lengths(self, plan: Plan) -> None:
+        """Read the public lengths of legal words where nothing was surveyed and laws depend on them."""
+        del plan
+
+    def calibrate(self, averaged: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
+        """Search for all laws that words of this input are released by; nothing is searched for afterwards.
+
+        Parameters
+        ----------
+        averaged
+            Further lengths whose laws the manifest speaks of, given those that occur.
+        """
+        occurring = np.empty(0, dtype=np.int64) if self.legal_lengths is None else self.legal_lengths
+        lengths = np.union1d(occurring, averaged(occurring)) if self.mechanism.needs_lengths else occurring
+        self.mechanism = self.mechanism.calibrated(lengths)
 
     @abstractmethod
     def output(self, tag: str) -> AbstractContextManager[None]:

@@ -101,7 +101,7 @@ class LocalJob(Job[ReleasePlan]):
         _check_target(file.file, target)
         if mechanism.metric == "levenshtein":
             file.check_lengths_may_change()
-        self._file, self._target, self._mechanism = file, target, mechanism
+        self._file, self._target, self.mechanism = file, target, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
         self.unit, self.has_ids, self.dropped_ids = file.unit, file.has_ids, tuple(file.dropped_ids())
         self.facts = {
@@ -118,19 +118,19 @@ class LocalJob(Job[ReleasePlan]):
 
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
-        hides_lengths = self._mechanism.metric == "levenshtein"
+        hides_lengths = self.mechanism.metric == "levenshtein"
         return ReleasePlan(
-            mechanism=self._mechanism,
+            mechanism=self.mechanism,
             release_id=release_id,
             release_key=key,
             sequence=SYMBOLS,
             identifier=ID if self.has_ids else None,
             row_column=ROW_NUMBER,
             number=None if self.has_ids else NUMBER,
-            released_type=self._file.released_type(self._mechanism.alphabet) if hides_lengths else None,
+            released_type=self._file.released_type(self.mechanism.alphabet) if hides_lengths else None,
             on_unknown=self._on_unknown,
             unit=f"{self._file.file}: {self.unit}",
-            advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self._mechanism.alphabet, self._file.separator)))),
+            advice="; ".join(filter(None, (LEFT_OUT, reading_advice(self.mechanism.alphabet, self._file.separator)))),
         )
 
     def fingerprint(self) -> bytes:
@@ -141,7 +141,7 @@ class LocalJob(Job[ReleasePlan]):
         """Read the file once: what is wrong with it, and whose it is."""
         ids, steps = _Ids(self._file, plan), RecordSteps("charging", self._file, self._progress)
         # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
-        public = self._mechanism.metric == "hamming" and self._on_unknown == "error"
+        public = self.mechanism.metric == "hamming" and self._on_unknown == "error"
         seen = np.empty(0, dtype=np.int64) if public else None
         legal = np.empty(0, dtype=np.int64)
         for batch in self._records():
@@ -154,6 +154,18 @@ class LocalJob(Job[ReleasePlan]):
         steps.end()
         ids.check()
         self.lengths, self.legal_lengths = seen, legal if plan.mechanism.metric == "hamming" else None
+
+    def look_at_lengths(self, plan: ReleasePlan) -> None:
+        """A pass of its own over the file; what is wrong with it is refused here."""
+        if not self.mechanism.needs_lengths:
+            return
+        legal, steps = np.empty(0, dtype=np.int64), RecordSteps("reading lengths", self._file, self._progress)
+        for batch in self._records():
+            with only_our_errors():
+                legal = np.union1d(legal, check_batch(batch, plan))
+            steps.add(len(batch))
+        steps.end()
+        self.legal_lengths = legal
 
     def _counted(self, batch: pa.RecordBatch) -> tuple[list[str], list[int], list[int | None]]:
         """Who has how many records in a batch, by length, and what these lose when all of them are replaced."""
@@ -239,7 +251,7 @@ class LocalJob(Job[ReleasePlan]):
         for batch in file.records():
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
-            yield from zip(ids, lengths if self._mechanism.metric == "hamming" else [None] * len(batch), strict=True)
+            yield from zip(ids, lengths if self.mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
     def published_digest(self) -> str | None:
         """The digest of the file in the output's place."""

@@ -28,6 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.searches import no_searches
 from symveil.errors import LedgerError
 from symveil.formats.compatibility import stamped_by_0_2
 from symveil.formats.manifest import check_manifest_path, write_manifest
@@ -178,7 +179,7 @@ class Protocol:
     settings: Settings
     """Everything public that decides what is drawn, as far as it is known before the input was read."""
     worked_out: Callable[[Job[Any]], WorkedOut]
-    """What the mechanisms draw with, once the input was surveyed."""
+    """Calibrates: what the mechanisms draw with, once the input was surveyed. Nothing is searched for afterwards."""
     release_id: str | None = None
     again: bool = True
     """Without a release id: whether a release that is done may be made, and charged, once more."""
@@ -198,9 +199,11 @@ class Protocol:
         """No person is charged; the key is made here and is gone when this returns."""
         check_manifest_path(self.target)
         release_id = self.release_id or new_release_id()
-        plan = self.job.plan(release_id, new_release_key())
-        with self.job.output(release_id):
-            written = self.job.write(plan, [])
+        key = new_release_key()
+        self.job.look_at_lengths(self.job.plan(release_id, key))
+        self.worked_out(self.job)
+        with self.job.output(release_id), no_searches():
+            written = self.job.write(self.job.plan(release_id, key), [])
             text = self.manifest_text(release_id, written, now()[:_DAY])
             self.job.publish()
         return self._finished(release_id, text, written=written)
@@ -279,7 +282,7 @@ class Protocol:
     def _drawn(
         self, database: Database, release: LedgerRelease, left_out: list[str], fingerprint: bytes, settings: Settings
     ) -> Finished:
-        with self.job.output(release.release_id):
+        with self.job.output(release.release_id), no_searches():
             # anyone who holds the output alone writes this release; another run may have done so just now
             current = find_release(database, release.release_id) or release
             self._refuse_other(current, fingerprint)

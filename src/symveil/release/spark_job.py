@@ -57,7 +57,7 @@ class SparkJob(Job[ReleasePlan]):
     ) -> None:
         self._session = session(master)
         self._source, self._target = str(source), str(target)
-        self._mechanism, self._on_unknown = mechanism, on_unknown
+        self.mechanism, self._on_unknown = mechanism, on_unknown
         rows = SparkRecords.at(self._session, source, columns)
         if rows.identifier is None:
             raise FileError(self._source, expected="a column of ids (`identifier`) with `engine='spark'`", found="none")
@@ -89,7 +89,7 @@ class SparkJob(Job[ReleasePlan]):
     def plan(self, release_id: str, key: bytes) -> ReleasePlan:
         """How this release is drawn."""
         return ReleasePlan(
-            mechanism=self._mechanism,
+            mechanism=self.mechanism,
             release_id=release_id,
             release_key=key,
             sequence=self._sequence,
@@ -109,7 +109,7 @@ class SparkJob(Job[ReleasePlan]):
         with plain_errors():
             self._refuse_repeated()
             self._refuse_first(plan)
-            self._solve_once()
+            self.look_at_lengths(plan)
             self._look_at_lengths()
             names: list[str] = []
             counts: list[int] = []
@@ -134,13 +134,11 @@ class SparkJob(Job[ReleasePlan]):
         self._rows.refuse_without_order()
         check_frame(self._records.drop(PERSON), plan, separator=self._separator)
 
-    def _solve_once(self) -> None:
-        """Laws that a solver finds are found here, once, and travel with the plan: tasks would find others."""
-        if not self._mechanism.may_solve or self.lengths is not None:
-            return
-        self.lengths = self._lengths_in_input()
-        for part in (self._mechanism.parts(self.lengths) or {}).values():
-            part.law_document()
+    def look_at_lengths(self, plan: ReleasePlan) -> None:
+        """Where laws depend on lengths they are counted here: tasks are handed the laws, and search for none."""
+        del plan
+        if self.mechanism.needs_lengths:
+            self.lengths = self.legal_lengths = self._lengths_in_input()
 
     def _lengths_in_input(self) -> NDArray[np.int64]:
         sizes = self._records.select(F.coalesce(self._length(), F.lit(0)).alias("n")).distinct().collect()
@@ -148,7 +146,7 @@ class SparkJob(Job[ReleasePlan]):
 
     def _look_at_lengths(self) -> None:
         """On a model the public lengths decide whether b hides enough; those of sequences left out are not public."""
-        on_a_model = self._mechanism.language.graph is not None and self._mechanism.metric == "hamming"
+        on_a_model = self.mechanism.language.graph is not None and self.mechanism.metric == "hamming"
         if on_a_model and self._on_unknown == "error":
             self.legal_lengths = self._lengths_in_input() if self.lengths is None else self.lengths
 
@@ -174,7 +172,6 @@ class SparkJob(Job[ReleasePlan]):
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core; where a task fails, all rows are looked through for the fault to report."""
-        self._solve_once()
         try:
             frame, digest = self._output.save(self._released(plan, left_out))
         except SPARK_ERRORS:

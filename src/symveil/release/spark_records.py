@@ -32,13 +32,25 @@ from pyspark.sql.types import (
 )
 
 from symveil.errors import FileError, ParameterError
+from symveil.estimation.statistics import Indices
 from symveil.formats.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
 from symveil.formats.sequences.records import is_list, split_column
 from symveil.formats.sequences.rows import no_name
+from symveil.formats.sequences.sequence_file import texts_of
+from symveil.formats.sequences.stamps import StampReader
 from symveil.languages.any_length import AnyLength
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
-from symveil.models.word import Codes, Lengths
-from symveil.release.central_job import CentralWords, ObservedSymbols, PublicOrObserved, encoded_words
+from symveil.models.times import Stamps
+from symveil.models.word import Lengths
+from symveil.release.central_job import (
+    NOTHING_BESIDE,
+    Beside,
+    CentralWords,
+    LegalWords,
+    ObservedSymbols,
+    PublicOrObserved,
+    encoded_words,
+)
 from symveil.release.spark_session import digest_of_frame, frame_at, in_task, plain_errors, session
 
 PERSON = "symveil_person"
@@ -69,6 +81,8 @@ class SparkRecords:
         The column that names persons; None where there is none.
     has_lists
         Whether sequences are lists.
+    beside
+        The columns that are read beside the symbols: of times first, then of attributes.
     """
 
     source: str
@@ -80,6 +94,7 @@ class SparkRecords:
     separator: str | None
     owner: str | None
     has_lists: bool
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def at(cls, session: Any, source: Path, columns: ColumnOptions) -> Self:
@@ -107,7 +122,8 @@ class SparkRecords:
         return cls(
             source=source,
             input=rows,
-            frame=rows.select(*map(quoted, columns.written(rows.columns)), *person),
+            frame=rows.select(*map(quoted, dict.fromkeys([*columns.written(rows.columns), *columns.beside])), *person),
+            beside=columns.beside,
             identifier=columns.identifier,
             sequence=columns.sequence,
             order=None,
@@ -136,11 +152,21 @@ class SparkRecords:
         person = _named(rows, columns.person or columns.case)
         # a case of several persons, or partly of nobody's, is nobody's: it is refused with those that have none
         one_person = (F.count(person) == F.count("*")) & (F.min(person) == F.max(person))
-        event = F.struct(F.col(quoted(columns.order)).alias("o"), F.col(quoted(columns.symbol)).alias("s"))
+        # what is read beside the symbols stands last: it orders nothing that order and symbol have not ordered
+        event = F.struct(
+            F.col(quoted(columns.order)).alias("o"),
+            F.col(quoted(columns.symbol)).alias("s"),
+            *(F.col(quoted(name)).alias(f"b{index}") for index, name in enumerate(columns.beside)),
+        )
         records = (
             rows.groupBy(quoted(columns.case))
             .agg(F.sort_array(F.collect_list(event)).alias("e"), F.when(one_person, F.min(person)).alias(PERSON))
-            .select(quoted(columns.case), F.col("e.s").alias(columns.symbol), PERSON)
+            .select(
+                quoted(columns.case),
+                F.col("e.s").alias(columns.symbol),
+                PERSON,
+                *(F.col(f"e.b{index}").alias(_beside(index)) for index in range(len(columns.beside))),
+            )
         )
         return cls(
             source=source,
@@ -152,6 +178,7 @@ class SparkRecords:
             separator=separator,
             owner=columns.person or columns.case,
             has_lists=True,
+            beside=tuple(_beside(index) for index in range(len(columns.beside))),
         )
 
     def refuse_without_order(self) -> None:
@@ -174,6 +201,10 @@ class SparkRecords:
             expected="one person in every case" if events else "a person in every row",
             found="none or several in some case" if events else "none in some row",
         )
+
+
+def _beside(index: int) -> str:
+    return f"symveil_beside_{index}"
 
 
 def _require_names(source: str, rows: Any, *names: str | None) -> None:
@@ -219,7 +250,15 @@ class SparkWords(CentralWords):
 
     has_ids = True
 
-    def __init__(self, source: Path, columns: ColumnOptions, language: PublicOrObserved, *, master: str | None) -> None:
+    def __init__(
+        self,
+        source: Path,
+        columns: ColumnOptions,
+        language: PublicOrObserved,
+        beside: Beside = NOTHING_BESIDE,
+        *,
+        master: str | None,
+    ) -> None:
         self._records = SparkRecords.at(session(master), source, columns)
         if PERSON not in self._records.frame.columns:
             raise FileError(
@@ -227,9 +266,11 @@ class SparkWords(CentralWords):
                 expected="a column of persons or ids (`person`, `identifier`) with `engine='spark'`",
                 found="none",
             )
-        self.path, self._language = source, language
-        own = self._records.frame.select(quoted(self._records.sequence), PERSON)
-        self._frame = own.toDF(_WORDS, _PERSONS)  # `mapInArrow` takes a dot or a backtick in a name for syntax
+        self.path, self._language, self._beside = source, language, beside
+        read = self._records.beside
+        own = self._records.frame.select(quoted(self._records.sequence), PERSON, *map(quoted, read))
+        # `mapInArrow` takes a dot or a backtick in a name for syntax; the digest covers what is read beside the words
+        self._frame = own.toDF(_WORDS, _PERSONS, *(_beside(index) for index in range(len(read))))
 
     def persons(self) -> list[str]:
         """Everybody, in the order of their names."""
@@ -240,11 +281,19 @@ class SparkWords(CentralWords):
             raise self._records.unnamed_record()
         return sorted(names)
 
-    def encoded(self) -> Iterator[tuple[Codes, Lengths, Any]]:
+    def encoded(self) -> Iterator[LegalWords]:
         """Legal words: what each task makes of a batch comes as one block of bytes."""
         public = None if isinstance(self._language, ObservedSymbols) else self._language
         packed = self._frame.mapInArrow(
-            partial(in_task, _packed, language=public, separator=self._records.separator), "block binary"
+            partial(
+                in_task,
+                _packed,
+                language=public,
+                separator=self._records.separator,
+                beside=self._beside,
+                long=self._records.order is not None,
+            ),
+            "block binary",
         )
         with plain_errors():
             for row in packed.toLocalIterator():
@@ -255,7 +304,7 @@ class SparkWords(CentralWords):
         with plain_errors():
             return digest_of_frame(self._frame)
 
-    def _unpacked(self, block: bytes) -> Iterator[tuple[Codes, Lengths, Any]]:
+    def _unpacked(self, block: bytes) -> Iterator[LegalWords]:
         for batch in pa.ipc.open_stream(block):
             words = batch.column(_WORDS)
             if isinstance(self._language, ObservedSymbols):
@@ -263,11 +312,29 @@ class SparkWords(CentralWords):
             else:
                 codes = words.flatten().to_numpy(zero_copy_only=False)
                 lengths = words.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-            yield codes, lengths, batch.column(_PERSONS)
+            yield LegalWords(codes, lengths, batch.column(_PERSONS), *_read_beside(batch, self._beside))
+
+
+_MICROSECONDS, _KIND = "microseconds", "kind"
+
+
+def _read_beside(batch: pa.RecordBatch, beside: Beside) -> tuple[Stamps | None, tuple[Indices, ...]]:
+    """What a task read beside the words."""
+
+    def numbers(name: str) -> Any:
+        return batch.column(name).flatten().to_numpy(zero_copy_only=False)
+
+    stamps = Stamps(numbers(_MICROSECONDS), numbers(_KIND)) if beside.times else None
+    return stamps, tuple(numbers(_beside(index)) for index in range(len(beside.attributes)))
 
 
 def _packed(
-    batches: Iterable[pa.RecordBatch], *, language: AnyLength | None, separator: str | None
+    batches: Iterable[pa.RecordBatch],
+    *,
+    language: AnyLength | None,
+    separator: str | None,
+    beside: Beside = NOTHING_BESIDE,
+    long: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The legal words of each batch as a block of bytes: codes, or symbols where there is no public alphabet."""
     for batch in batches:
@@ -276,14 +343,46 @@ def _packed(
             raise ParameterError("sequence", expected="a sequence in every row", found="none in some row")
         if not is_list(words.type):
             words = split_column(words, separator)
+        lengths = words.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        extra = _numbers_beside(batch, lengths, beside, StampReader(separator=separator), long=long)
         if language is not None:
             codes, lengths, legal = encoded_words(words, language)
-            codes, lengths = codes[np.repeat(legal, lengths)], lengths[legal]
-            offsets = np.concatenate([[0], np.cumsum(lengths)])
-            words = pa.LargeListArray.from_arrays(pa.array(offsets, type=pa.int64()), pa.array(codes, type=pa.int32()))
+            symbols = np.repeat(legal, lengths)
+            codes, lengths = codes[symbols], lengths[legal]
+            words = _lists(pa.array(codes, type=pa.int32()), lengths)
             persons = persons.filter(pa.array(legal))
-        own = pa.record_batch([words, persons], names=[_WORDS, _PERSONS])
+            extra = {name: values[symbols] for name, values in extra.items()}
+        columns = {_WORDS: words, _PERSONS: persons}
+        columns |= {name: _lists(pa.array(values), lengths) for name, values in extra.items()}
+        own = pa.record_batch(list(columns.values()), names=list(columns))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, own.schema) as stream:
             stream.write_batch(own)
         yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], type=pa.binary())], names=["block"])
+
+
+def _lists(values: pa.Array, lengths: Lengths) -> pa.Array:
+    """Values as lists of these lengths."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return pa.LargeListArray.from_arrays(pa.array(offsets, type=pa.int64()), values)
+
+
+def _numbers_beside(
+    batch: pa.RecordBatch, lengths: Lengths, beside: Beside, reader: StampReader, *, long: bool
+) -> dict[str, Any]:
+    """Times and codes of attributes of all symbols of a batch."""
+    numbers: dict[str, Any] = {}
+    if beside.times:
+        column = batch.column(_beside(0))
+        stamps = reader.cells(column.flatten()) if long else reader.of_sequences(column, lengths)
+        numbers = {_MICROSECONDS: stamps.microseconds, _KIND: stamps.kind}
+    for index, values in enumerate(beside.attributes):
+        column = batch.column(_beside(index + int(beside.times)))
+        if is_list(column.type):
+            cells = [cell if cell is not None and len(cell) == size else [None] * size
+                     for cell, size in zip(column.to_pylist(), lengths.tolist(), strict=True)]  # fmt: skip
+            codes = values.codes(None if each is None else str(each) for cell in cells for each in cell)
+        else:
+            codes = np.repeat(values.codes(texts_of(column)), lengths)
+        numbers[_beside(index)] = codes
+    return numbers

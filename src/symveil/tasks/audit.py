@@ -71,7 +71,7 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.tells_nothing, tuple(law.notes))
+    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes))
 
 
 def audit_report(result: AuditReport, metric: Metric) -> Report:

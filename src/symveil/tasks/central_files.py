@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
+from symveil.central.time_counts import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
@@ -38,9 +40,12 @@ from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.times import WallClock
 from symveil.pictures.road_map import Road
 from symveil.release.central_job import (
+    NOTHING_BESIDE,
     Answer,
+    Beside,
     CentralJob,
     CentralWords,
     FileWords,
@@ -48,11 +53,14 @@ from symveil.release.central_job import (
     ObservedSymbols,
     PublicOrObserved,
 )
-from symveil.release.central_promise import CentralRelease, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
+
+TIME_GRAMMAR = 1
+"""The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
 
 
 def public_language(
@@ -88,7 +96,7 @@ def zones_digest(names: Sequence[str], zone: Indices) -> str:
 
 
 def release_centrally(
-    release: CentralRelease,
+    release: CentralSpec,
     source: Any,
     target: Path,
     answer: Answer,
@@ -105,11 +113,14 @@ def release_centrally(
     longest: int = LONGEST,
     gzip_ratio: int = MOST_TIMES,
     spreadsheet_safe: bool = False,
+    beside: Beside = NOTHING_BESIDE,
+    read_by: Mapping[str, object] = MappingProxyType({}),
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
     Persons over budget are left out: an error would tell that one of them is in the file. `observed` holds the symbols
-    of a file whose alphabet is not public.
+    of a file whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by`
+    what decides how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
     """
     check_again(again, release_id)
     in_memory = is_frame(source)
@@ -123,11 +134,12 @@ def release_centrally(
     if read_engine(engine, master) == "spark":
         if in_memory:
             raise ParameterError("engine", expected="local with a table in memory", found=engine)
-        words = spark_words(path, columns, language, master)
+        words = spark_words(path, columns, language, master, beside)
     elif in_memory:
-        words = FrameWords(opened_frame(source, columns, longest=longest), language, digest=frame_digest(source))
+        frame = opened_frame(source, columns, longest=longest)
+        words = FrameWords(frame, language, beside, digest=frame_digest(source))
     else:
-        words = FileWords(open_sequences(path, columns, longest=longest, most_times=gzip_ratio), language)
+        words = FileWords(open_sequences(path, columns, longest=longest, most_times=gzip_ratio), language, beside)
     job = CentralJob(words, target, answer, facts=facts)
     protocol = Protocol(
         job=job,
@@ -143,7 +155,7 @@ def release_centrally(
         ).text(),
         settings=Settings(
             options=release.options(columns=stamped_columns(columns)),
-            made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES,
+            made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
         release_id=release_id,
@@ -152,13 +164,24 @@ def release_centrally(
     return protocol.run(ledger, release.price, "drop")
 
 
-def spark_words(source: Path, columns: ColumnOptions, language: PublicOrObserved, master: str | None) -> CentralWords:
+def reading_of_times(clock: WallClock) -> dict[str, object]:
+    """What decides how times are read, for the stamp of a release: the grammar, and the rules of the time zone."""
+    return {"reading of times": {"grammar": TIME_GRAMMAR, "zone": clock.zone, "zone rules": clock.digest()}}
+
+
+def spark_words(
+    source: Path,
+    columns: ColumnOptions,
+    language: PublicOrObserved,
+    master: str | None,
+    beside: Beside = NOTHING_BESIDE,
+) -> CentralWords:
     """The words of a cluster."""
     try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time
         from symveil.release.spark_records import SparkWords  # noqa: PLC0415
     except ModuleNotFoundError:
         raise no_pyspark() from None
-    return SparkWords(source, columns, language, master=master)
+    return SparkWords(source, columns, language, beside, master=master)
 
 
 _LARGEST = 1 << 30
@@ -212,6 +235,8 @@ def read_counts(path: str | Path, *, manifest: str | Path | None = None) -> Priv
     with only_file_errors(where, expected="a manifest as symveil count writes it"):
         require_bytes(file, document)
         parameters = document["parameters"]
+        if parameters["statistic"] in TIME_STATISTICS:
+            raise FileError(str(file), expected="a table that counts symbols", found="one that counts times")
         statistic, queries = read_statistic(parameters["statistic"]), queries_of(document)
     with only_file_errors(file, expected="a table as symveil count writes it"):
         table, as_json = read_table(file, guarded=document["output"].get("spreadsheet_safe") is True)

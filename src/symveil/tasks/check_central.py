@@ -20,11 +20,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from symveil.central.attribute_law import attribute_queries
 from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import BOUNDS, PrivateCounts, count_queries, read_bound
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
-from symveil.central.noise import Query, read_delta, read_neighbours
+from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.support import Support
+from symveil.central.time_counts import TimeQuestion
+from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.compatibility import as_recorded, is_of_0_2
@@ -32,22 +35,26 @@ from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
+from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
+from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_promise import CentralRelease, queries_of
+from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of, digest_of_folder
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
+from symveil.tasks.check_times import is_of_times, question_of, time_table_fault
 from symveil.tasks.count import ANY_LENGTH, CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
-from symveil.tasks.released_file import beside, model_path, open_released
+from symveil.tasks.private_file import PrivateFile, beside, model_path
 from symveil.tasks.synthesize import synthetic_columns
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -163,7 +170,9 @@ def check_central(
     if not all(each.holds for each in checks):
         return checks  # a table or a law is held against parameters that are sound
     if document["release"] == "count":
-        checks += _table(path, document, language)
+        checks += (
+            _table_of_times(path, document, language) if is_of_times(document) else _table(path, document, language)
+        )
     elif language is not None:
         checks.append(_law(path if document["release"] == "learn" else file, document, language))
         if document["release"] == "synthesize":
@@ -176,7 +185,7 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     delta = read_delta(document["delta_exact"]) if "delta_exact" in document else Fraction(0)
     if (language is None) != (delta > 0):
         return Check("guarantee", False, "a public alphabet or model, or a delta, and not both, is what a table needs")
-    release = CentralRelease(
+    release = CentralSpec(
         kind=document["release"],
         epsilon=read_epsilon(document["epsilon_exact"]),
         neighbours=read_neighbours(document["neighbours"]),
@@ -219,9 +228,14 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
             confidence=parameters["confidence"],
             neighbours=neighbours,
         )
-        if set(parameters) != {"statistic", "bound", "max_length", "confidence", *(() if delta else ("zones",))}:
+        times = ("time",) if is_of_times(document) else ()
+        zones = () if delta else ("zones",)
+        if set(parameters) != {"statistic", "bound", "max_length", "confidence", *zones, *times}:
             yield "others than those of a count"
-        if read_statistic(parameters["statistic"]).name != queries[-1].name or parameters["bound"] != options.bound:
+        wanted = question_of(document) if times else read_statistic(parameters["statistic"])
+        if isinstance(wanted, TimeQuestion) and wanted.document() != parameters["time"]:
+            yield "other settings of times than a count has"
+        if wanted.name != queries[-1].name or parameters["bound"] != options.bound:
             yield "another statistic or another spelling than the queries have"
         chosen = queries[-1].bound
         if not {"auto": chosen in BOUNDS, "normalised": chosen == 1}.get(str(options.bound), chosen == options.bound):
@@ -232,13 +246,14 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         )  # fmt: skip
     else:
         counted = {"count"} if document["release"] == "synthesize" else set()
+        of_words, others = _split(document, epsilon, neighbours)
         if set(parameters) != _LAW_PARAMETERS | counted or parameters["law"] not in ("trips", "log"):
             yield "others than those of a law"
         usual, build = (SHARES, law_queries) if parameters["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
         shares = {name: exact(share, name="shares") for name, share in parameters["shares"].items()}
         if set(shares) != set(usual) or sum(shares.values()) != 1:
             yield "shares that are no shares of epsilon"
-        expected = build(epsilon, neighbours, shares=shares)
+        expected = build(of_words, neighbours, shares=shares) + others
         if parameters["law"] == "log" and parameters["places"]:
             yield "places, which the law of a log does not use"
         if not all(isinstance(parameters[name], bool) for name in ("places", "no_repeats")):
@@ -247,9 +262,31 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         yield "other queries than these parameters lead to"
 
 
+def _split(document: dict[str, Any], epsilon: Fraction, neighbours: Any) -> tuple[Fraction, tuple[Query, ...]]:
+    """What of ε is for words, and the queries of times and attributes, where the law has some."""
+    if "times" not in document:
+        if "attributes" in document:
+            raise ValueError("attributes without times")
+        return epsilon, ()
+    settings = TimeSettings.from_document(document["times"])
+    if settings.document() != document["times"]:
+        raise ValueError("settings of times that a law does not have")
+    listed = document.get("attributes", [])
+    values = [PublicValues.from_document(each) for each in listed]
+    shares = {exact(each["share"], name="share") for each in listed}
+    share = shares.pop() if listed else Fraction(0)
+    own = [{**each.document(), "share": spelled(share)} for each in values]
+    if shares or own != listed:
+        raise ValueError("attributes that a law does not have")
+    rest = epsilon * (1 - share * len(listed))
+    of_times = time_queries(rest * settings.share, neighbours)
+    named = [each.name for each in values]
+    return rest * (1 - settings.share), (*of_times, *attribute_queries(named, epsilon * share, neighbours))
+
+
 def _log_queries_of(queries: tuple[Query, ...]) -> Any:
     def build(epsilon: Fraction, neighbours: Any, *, shares: dict[str, Fraction]) -> tuple[Query, ...]:
-        return log_queries(epsilon, neighbours, quartile=queries[-1].bound, shares=shares)
+        return log_queries(epsilon, neighbours, quartile=queries[len(LOG_SHARES) - 1].bound, shares=shares)
 
     return build
 
@@ -261,8 +298,9 @@ def _facts(path: Path, document: dict[str, Any]) -> Check:
     form = output["form"] in _FORMS[document["release"]] and output["format"] == path.suffix.lower()[1:]
     facts = {"file", "format", "form"}
     if document["release"] == "synthesize":
-        form = form and (output["form"] == "long") == (output["format"] == "xes")
-        columns = synthetic_columns(output["format"], str(output["columns"].get("separator", " ")))
+        times = "times" in document
+        form = form and (output["form"] == "long") == (output["format"] == "xes" or times)
+        columns = synthetic_columns(output["format"], str(output["columns"].get("separator", " ")), times=times)
         form, facts, charge = form and output["columns"] == columns, facts | {"columns"}, None  # drawing costs nothing
     if not form or set(output) - {"spreadsheet_safe"} != facts:
         return compared("form", False)
@@ -291,6 +329,18 @@ def _table(path: Path, document: dict[str, Any], language: AnyLength | None) -> 
         return checks
     except SymveilError as error:
         return [Check("cells", False, str(error))]
+
+
+def _table_of_times(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
+    """A table of times, made again from its counts."""
+    if language is None:
+        return [Check("cells", False, "a table of times without a public alphabet or model")]
+    try:
+        with only_file_errors(path, expected="a table of times as symveil count writes it"):
+            fault = time_table_fault(path, document, language, any_length=ANY_LENGTH)
+    except SymveilError as error:
+        return [Check("cells", False, str(error))]
+    return [Check("intervals", fault is None, fault or "cells, intervals and quantiles computed again from the counts")]
 
 
 def _public_cells(document: dict[str, Any], language: AnyLength) -> tuple[Cells | None, tuple[str, ...]]:
@@ -426,14 +476,26 @@ def _json_faults(document: dict[str, Any], expected: dict[str, Any]) -> Iterator
 def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
     """Synthetic words: as many as were declared, of the public lengths, and every one legal."""
     shortest, longest = document["parameters"]["lengths"]
-    words = outside = 0
-    for file in open_released(path, document):
+    words = outside = backwards = 0
+    times = "times" in document
+    for file in PrivateFile(path, document).files(time=PROCESS_MINING["order"] if times else None):
         for batch in reported_records(file, "checking"):
             codes, lengths = encode_lists(batch.column(SYMBOLS), language.alphabet)
             refused = (language.first_refused(codes, lengths) > 0) | (lengths < shortest) | (lengths > longest)
             words, outside = words + len(lengths), outside + int(np.count_nonzero(refused))
+            if times:
+                backwards += _backwards(file.stamps(batch), lengths)
     note = f"{words} words, {outside} that the graph or the lengths do not allow"
-    return Check("words", outside == 0 and words == document["parameters"]["count"], note)
+    if times:
+        note += f", {backwards} events without a time or before the event that they follow"
+    return Check("words", outside == backwards == 0 and words == document["parameters"]["count"], note)
+
+
+def _backwards(stamps: Stamps, lengths: NDArray[np.int64]) -> int:
+    """How many events have no instant, or one before that of the event before them."""
+    word = np.repeat(np.arange(len(lengths)), lengths)
+    earlier = (word[1:] == word[:-1]) & (np.diff(stamps.microseconds) < 0)
+    return int(np.count_nonzero(stamps.kind != INSTANT) + np.count_nonzero(earlier))
 
 
 def _law(path: Path, document: dict[str, Any], language: AnyLength) -> Check:
@@ -465,7 +527,7 @@ def _law_faults(law: LearnedLaw, path: Path, document: dict[str, Any], language:
         yield "other zones than the manifest says"
     if (law.support.split is None) != (parameters["law"] == "trips"):
         yield "another kind of law than the manifest says"
-    if law.support.split not in (None, queries_of(document)[-1].bound):
+    if law.support.split is not None and law.support.split != queries_of(document)[len(LOG_SHARES) - 1].bound:
         yield "positions split elsewhere than the queries say"
     public = Support.of(
         symbols=len(symbols),
@@ -486,13 +548,28 @@ def _law_faults(law: LearnedLaw, path: Path, document: dict[str, Any], language:
         parameters["law"] == "trips" and law.rules.once and not parameters["no_repeats"]
     ):
         yield "another rule on repeated symbols than the manifest says"
-    if law.quality is not None:
-        recount = law_quality if parameters["law"] == "trips" else log_quality
-        if recount(law.support, law.quality.persons, queries_of(document)) != law.quality:
-            yield "another noise of its tables than the queries have"
+    if law.quality is not None and not _same_noise(law, law.quality, document):
+        yield "another noise of its tables than the queries have"
+    if (fault := _beside_fault(law, document)) is not None:
+        yield fault
     written = load_word_model(path)
     if not isinstance(written, MarkovChain) or not _same_chain(written, law.chain()):
         yield "another chain than that of its law"
+
+
+def _beside_fault(law: LearnedLaw, document: dict[str, Any]) -> str | None:
+    """In what the times and attributes of a law are others than the manifest says; None: in nothing."""
+    listed = [{name: each[name] for name in each if name != "share"} for each in document.get("attributes", [])]
+    if [each.values.document() for each in law.attributes] != listed:
+        return "other attributes than the manifest says"
+    own = None if law.times is None else law.times.settings.document()
+    return None if own == document.get("times") else "other settings of times than the manifest says"
+
+
+def _same_noise(law: LearnedLaw, quality: Quality, document: dict[str, Any]) -> bool:
+    trips = document["parameters"]["law"] == "trips"
+    of_words = queries_of(document)[: len(SHARES if trips else LOG_SHARES)]
+    return (law_quality if trips else log_quality)(law.support, quality.persons, of_words) == quality
 
 
 def _same_chain(found: MarkovChain, expected: MarkovChain) -> bool:

@@ -27,16 +27,18 @@ from symveil.comparison.distributions import (
 )
 from symveil.comparison.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
 from symveil.comparison.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
+from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
-from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
 from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
@@ -44,6 +46,7 @@ from symveil.reports.page import table
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
 from symveil.tasks.parameters import FileReading
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]
@@ -56,6 +59,18 @@ class _Gathered:
         self.code: dict[str, int] = {}
         self._codes: list[NDArray[np.int64]] = []
         self._lengths: list[NDArray[np.int64]] = []
+        self._stamps: list[Stamps] = []
+
+    def add_times(self, stamps: Stamps) -> None:
+        """The times of the symbols that were added last."""
+        self._stamps.append(stamps)
+
+    def timed(self, words: CodedWords, clock: WallClock) -> TimedWords | None:
+        """The words with their times; None where none were read."""
+        if not self._stamps:
+            return None
+        parts = [(each.microseconds, each.kind) for each in self._stamps]
+        return TimedWords(words, Stamps(*(np.concatenate(each) for each in zip(*parts, strict=True))), clock)
 
     def add(self, texts: list[str], indices: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
         """Some more words: the different symbols as text, the number of each one's text, how many each word has."""
@@ -80,11 +95,18 @@ def read_pair(
     >>> symbols, true.codes.tolist(), private.codes.tolist()
     (('a', 'b', 'c'), [0, 1], [1, 2])
     """
+    symbols, words, _ = _read_both(true, private, columns, known=known)
+    return symbols, words
+
+
+def _read_both(
+    true: Source, private: Source, columns: ColumnOptions, *, known: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[CodedWords, CodedWords], tuple[_Gathered, _Gathered]]:
     one = _gathered(true, columns, name="true")
     other = _gathered(private, columns, name="private", may_differ=True)
     symbols = tuple(sorted({*one.code, *other.code, *known}))
     number = {symbol: index for index, symbol in enumerate(symbols)}
-    return symbols, (one.words(number), other.words(number))
+    return symbols, (one.words(number), other.words(number)), (one, other)
 
 
 def read_words(source: Source, columns: ColumnOptions, *, name: str) -> tuple[tuple[str, ...], CodedWords]:
@@ -100,10 +122,14 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
         for file in _files(Path(source), columns, may_differ=may_differ):
             for batch in reported_records(file, "reading"):
                 gathered.add(*_coded(batch, file))
+                if TIME in batch.schema.names:
+                    gathered.add_times(file.stamps(batch))
     elif is_frame(source):
         table = _opened_as_it_may_be(source, columns) if may_differ else open_input(source, columns)
         for batch in table.records():
             gathered.add(*_coded(batch, table))
+            if TIME in batch.schema.names:
+                gathered.add_times(table.stamps(batch))
     else:
         gathered.add(*_coded_words(source, name))
     if not gathered.code:
@@ -116,14 +142,17 @@ def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: 
 
 
 def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    document = _from_manifest(path) if may_differ else None
+    private = _described(path) if may_differ else None
+    if private is not None:
+        # only times that were learned say anything; those of events in other private files are artificial
+        learned = columns.time is not None and private.document.get("times", {}).get("learned")
+        yield from private.files(time=PROCESS_MINING["order"] if learned else None)
+        return
     inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
     if not inside:
         raise FileError(str(path), expected="files of sequences in the folder", found="none")
     for file in inside:
-        if document is not None:
-            yield open_sequences(file, document[0], apostrophes="read" if document[1] else "none")
-        elif may_differ:
+        if may_differ:
             yield _opened_as_it_may_be(file, columns)
         else:
             yield open_sequences(file, columns)
@@ -134,7 +163,15 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
     try:
         return open_input(file, columns)
     except SymveilError as error:
-        others = [replace(columns, order=None), ColumnOptions(separator=columns.separator), ColumnOptions()]
+        time = columns.time
+        others = [
+            replace(columns, order=None),
+            ColumnOptions(separator=columns.separator, time=time),
+            ColumnOptions(time=time),
+            replace(columns, order=None, time=None),
+            ColumnOptions(separator=columns.separator),
+            ColumnOptions(),
+        ]
         for other in others:
             if other != columns:
                 with suppress(SymveilError):
@@ -142,20 +179,20 @@ def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
         raise error  # of the options as they were typed
 
 
-def _from_manifest(path: Path) -> tuple[ColumnOptions, bool] | None:
-    """The columns as the manifest beside a private file names them, and whether cells have apostrophes before them."""
+def _described(path: Path) -> PrivateFile | None:
+    """The private file with the manifest beside it; None where there is none."""
     manifest = manifest_path(path)
     if not manifest.is_file():
         return None
     document = read_any_manifest(manifest).document
-    output = document["output"]
     if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
         actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
         raise FileError(str(path), expected="a file of sequences", found=actual)
     try:
-        return ColumnOptions.from_names(output["columns"]), output.get("spreadsheet_safe") is True
+        ColumnOptions.from_names(document["output"]["columns"])
     except (LookupError, TypeError, AttributeError):
         raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
+    return PrivateFile(path, document)
 
 
 def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
@@ -251,6 +288,8 @@ class Comparison:
     """The ends of twenty buckets, and how many words of either file are in each."""
     roads: Mapping[str, Road] = field(repr=False)
     """Where symbols lie, if that is known."""
+    times: tuple[TimedWords, TimedWords] | None = field(default=None, repr=False)
+    """Both files with the times of their events, where both have real ones."""
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
@@ -293,6 +332,8 @@ def compare(
     zones: str | Path | None = None,
     top: int = TOP,
     patterns: tuple[int, int] = (SHORTEST, LONGEST),
+    time: str | None = None,
+    timezone: str | None = None,
     **reading: Unpack[FileReading],
 ) -> Comparison:
     """Compare two files of sequences: what the private one keeps of the true one. For the holder of both only.
@@ -314,6 +355,10 @@ def compare(
         How many of the most frequent patterns are compared.
     patterns
         The least and the largest number of symbols in a pattern.
+    time, timezone
+        The column of times, and the zone whose clock decides hours and dates: then times are compared too. Where the
+        private file is synthetic and has learned times, its manifest says the zone, and the column of the true file is
+        `time:timestamp` unless another one is given.
     sequence, separator, identifier, case, order, symbol, delimiter, date_format
         How the files are read, as for `privatize_file`. A private file with a manifest beside it is read as that says;
         columns that the private file does not have are looked for.
@@ -330,10 +375,14 @@ def compare(
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)
     sizes = _pattern_sizes(patterns)
     check_names("compare", FileReading, dict(reading))
-    columns = ColumnOptions(**reading)
+    learned = _learned_times(private)
+    columns = _with_time(true, ColumnOptions(**reading, time=time), learned)
+    clock = WallClock.read(timezone or (learned or {}).get("timezone"))
+    period = None if learned is None else Period.read(learned["period"])
     roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
     grid, zone_names = zones_of(zones, roads)
-    symbols, (one, other) = read_pair(true, private, columns, known=roads)
+    symbols, (one, other), both = _read_both(true, private, columns, known=roads)
+    timed = (both[0].timed(one, clock), both[1].timed(other, clock))
     seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
     _require_all(seen, roads, "places", "a place")
     _require_all(seen, zone_names, "zones", "a zone")
@@ -347,7 +396,25 @@ def compare(
         zone_of=zone_of,
         top=top,
         sizes=sizes,
+        times=None if timed[0] is None or timed[1] is None else (timed[0], timed[1]),
+        period=period,
     )
+
+
+def _learned_times(private: object) -> dict[str, Any] | None:
+    """What the manifest of synthetic words with learned times says of them; None: there is none."""
+    document = central_manifest(Path(private)) if isinstance(private, str | Path) else None
+    times = None if document is None else document.get("times")
+    return times if isinstance(times, dict) and times.get("learned") is True else None
+
+
+def _with_time(true: Source, columns: ColumnOptions, learned: dict[str, Any] | None) -> ColumnOptions:
+    """The columns of the true file with that of its times, where the private one has learned times."""
+    usual = PROCESS_MINING["order"]
+    if learned is None or columns.time is not None or not isinstance(true, str | Path) or Path(true).is_dir():
+        return columns
+    file = open_sequences(Path(true), columns)
+    return replace(columns, time=usual) if suffix(Path(true)) == ".xes" or usual in file.columns_in_file() else columns
 
 
 def _compared(
@@ -360,6 +427,8 @@ def _compared(
     zone_of: tuple[str, ...],
     top: int,
     sizes: range,
+    times: tuple[TimedWords, TimedWords] | None = None,
+    period: Period | None = None,
 ) -> Comparison:
     one, other = true.words, private.words
     frequent, pairs = frequent_patterns(one, other, top=top, sizes=sizes), Pairs.of(one, other)
@@ -391,9 +460,13 @@ def _compared(
             f"{MOST_PAIRS} pairs",
         ),
     }
+    if times is not None:
+        nothing = "a file has no such times, or the true ones are all 0"
+        results |= {name: (value, nothing) for name, value in time_metrics(*times, period).items()}
     return Comparison(
         true=true,
         private=private,
+        times=times,
         symbols=symbols,
         metrics=MappingProxyType({name: value for name, (value, _) in results.items() if value is not None}),
         left_out=MappingProxyType({name: why for name, (value, why) in results.items() if value is None}),

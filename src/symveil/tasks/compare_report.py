@@ -62,6 +62,16 @@ METRICS = {
     "log_similarity": Metric(
         "log similarity: 1 − EMD", "1, at least 0", "whole sequences, normalised edit distance", "Leemans et al. 2019"
     ),
+    "cycle_mean_error": Metric("cycle time, mean: relative error", "0", "from the first to the last event", "formula"),
+    "cycle_median_error": Metric("cycle time, median: relative error", "0", "the same, median", "formula"),
+    "cycle_p90_error": Metric("cycle time, 90 %: relative error", "0", "the same, 0.9 quantile", "formula"),
+    "cycle_w1": Metric("cycle time: W1 ÷ mean", "0", "all quantiles of cycle times", "formula"),
+    "wait_median_log2": Metric("median waits: |log₂|", "0, at most 10", "doublings, moves with ten waits", "formula"),
+    "wait_mean_log2": Metric("mean waits: |log₂|", "0, at most 10", "doublings, moves with ten waits", "formula"),
+    "hour_jsd": Metric("hours: divergence", "0, at most 0.693", "at which hour events happen", "formula"),
+    "start_hour_jsd": Metric("start hours: divergence", "0, at most 0.693", "at which hour cases start", "formula"),
+    "weekday_jsd": Metric("weekdays: divergence", "0, at most 0.693", "on which weekday events happen", "formula"),
+    "week_l1": Metric("weeks: L1", "0, at most 2", "in which week cases start", "formula"),
 }
 """In the order of the report."""
 

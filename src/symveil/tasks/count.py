@@ -20,6 +20,15 @@ import pyarrow.parquet
 from symveil.central.cells import Cells, Read, cells_of
 from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours, require_writable_noise
+from symveil.central.time_counts import (
+    ON_GRID,
+    SHARED_OUT,
+    TIME_STATISTICS,
+    TimeCells,
+    TimeQuestion,
+    private_time_counts,
+    time_cells,
+)
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
 from symveil.estimation.named_table import NamedTable
@@ -32,14 +41,21 @@ from symveil.formats.sequences.frames import Table, open_input
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.numbers.rationals import Number
+from symveil.models.times import Period, WaitGrid, WallClock, read_duration
+from symveil.numbers.rationals import Number, exact
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
-from symveil.release.central_job import FileWords, ObservedSymbols
-from symveil.release.central_promise import CentralRelease
+from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.protocol import new_release_id
+from symveil.release.spec import CentralSpec
 from symveil.storage.atomic import write_files
-from symveil.tasks.central_files import public_language, release_centrally, symbol_zones, zones_digest
+from symveil.tasks.central_files import (
+    public_language,
+    reading_of_times,
+    release_centrally,
+    symbol_zones,
+    zones_digest,
+)
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine
 
@@ -136,6 +152,20 @@ class CountOptions:
     delta
         Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
         That is another promise, (ε, δ): with a chance of up to δ a row may be shown that tells of one person.
+    by
+        Of times: what tells rows apart, such as hour, weekday, month, move or activity.
+    timezone
+        Of times: the zone whose clock decides the hour and the date; UTC by default.
+    period
+        Of starts: the first and the last date that count, such as 2024-01-01..2024-12-31; needed by week and by month.
+    durations
+        Of durations and cycle-times: the public bins, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.
+    cap
+        Of mean-waits: longer waits count as so long, such as 7d.
+    threshold
+        Of longest-waits: from which wait on one is called long; 14d by default.
+    quantiles
+        Of durations and cycle-times: which quantiles, such as (0.5, 0.9) or "0.5,0.9".
     """
 
     bound: Bound = "auto"
@@ -145,6 +175,36 @@ class CountOptions:
     neighbours: Neighbours = "add-remove"
     confidence: float = 0.95
     delta: Number | None = None
+    by: str | None = None
+    timezone: str | None = None
+    period: str | None = None
+    durations: str | None = None
+    cap: str | None = None
+    threshold: str | None = None
+    quantiles: str | Sequence[Number] = ()
+
+    def question(self, statistic: str) -> TimeQuestion | None:
+        """What is counted of times; None where the statistic is none of times."""
+        kind = next((each for each in TIME_STATISTICS if each == statistic), None)
+        if kind is None:
+            for name in _OF_TIMES:
+                if getattr(self, name):
+                    raise ParameterError(name, expected=f"{either(TIME_STATISTICS)} with it", found=statistic)
+            return None
+        if self.durations is not None and kind not in ON_GRID:
+            raise ParameterError("durations", expected=f"{either(ON_GRID)} with it", found=kind)
+        parts = self.quantiles.split(",") if isinstance(self.quantiles, str) else self.quantiles
+        wanted = "numbers between 0 and 1 such as 0.5,0.9"
+        return TimeQuestion(
+            kind=kind,
+            by=self.by,
+            clock=WallClock.read(self.timezone),
+            grid=WaitGrid.read(self.durations),
+            period=None if self.period is None else Period.read(self.period),
+            cap=None if self.cap is None else read_duration(self.cap, "cap"),
+            threshold=None if self.threshold is None else read_duration(self.threshold, "threshold"),
+            quantiles=tuple(exact(each, name="quantiles", expected=wanted) for each in parts if each != ""),
+        )
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -167,6 +227,18 @@ class CountParameters(ColumnParameters, total=False):
     neighbours: Neighbours
     confidence: float
     delta: Number | None
+    time: str | None
+    by: str | None
+    timezone: str | None
+    period: str | None
+    durations: str | None
+    cap: str | None
+    threshold: str | None
+    quantiles: str | Sequence[Number]
+
+
+_OF_TIMES = ("by", "timezone", "period", "durations", "cap", "threshold", "quantiles")
+"""Options that only statistics of times have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +285,8 @@ def count(
     path
         The file of sequences: CSV, JSON Lines, Parquet or XES; or a table in memory (pandas, polars or Arrow).
     statistic
-        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
+        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows; with `time` also starts, durations,
+        cycle-times, longest-waits, time-shares or mean-waits.
     epsilon
         What each person loses at most, whatever their number of records.
     alphabet, model
@@ -221,9 +294,10 @@ def count(
         neither.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
-        delimiter, date_format.
+        delimiter, date_format, time.
     counting
-        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta,
+        by, timezone, period, durations, cap, threshold, quantiles.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -242,7 +316,7 @@ def count(
     """
     request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
     file = open_input(path, request.columns)
-    words = FileWords(file, request.release.language or request.observed)
+    words = FileWords(file, request.release.language or request.observed, request.beside)
     numbers = words.numbered()
     keys = RecordKey(new_release_key(), new_release_id())
     table = request.answered(lambda: words.read(numbers), list(numbers), keys)
@@ -277,9 +351,10 @@ def count_file(
         As in `count`.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
-        delimiter, date_format.
+        delimiter, date_format, time.
     counting
-        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta.
+        What is counted, and how; or by name: bound, zones, places, max_length, neighbours, confidence, delta,
+        by, timezone, period, durations, cap, threshold, quantiles.
     out
         The table, as .csv, .parquet or .json.
     ledger
@@ -324,6 +399,8 @@ def count_file(
         release_id=release_id,
         again=again,
         observed=request.observed,
+        beside=request.beside,
+        read_by=request.read_by,
         engine=engine,
         master=master,
         spreadsheet_safe=spreadsheet_safe,
@@ -342,10 +419,10 @@ def count_file(
 class _Counting:
     """A count as it was asked for: read and refused once, before any data is read."""
 
-    release: CentralRelease
+    release: CentralSpec
     columns: ColumnOptions
     options: CountOptions
-    cells: Cells | Statistic
+    cells: Cells | TimeCells | Statistic
     """The public cells; with a δ, what is counted in whatever cells there are."""
     names: tuple[str, ...]
     observed: ObservedSymbols = field(default_factory=ObservedSymbols, repr=False)
@@ -365,6 +442,11 @@ class _Counting:
         columns = described(ColumnOptions, columns, loose, name="columns")
         options = described(CountOptions, options, loose, name="counting")
         budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
+        question = options.question(statistic)
+        if question is not None:
+            return cls._of_times(question, budget, alphabet, model, columns, options)
+        if columns.time is not None:
+            raise ParameterError("time", expected=f"{either(TIME_STATISTICS)} with it", found=statistic)
         wanted = read_statistic(statistic)
         if options.delta is not None:
             return cls._unlisted(wanted, budget, (alphabet, model), columns, options)
@@ -387,7 +469,7 @@ class _Counting:
             graph=language.graph,
             zones=zone_of,
         )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=budget,
             neighbours=options.neighbours,
@@ -398,6 +480,64 @@ class _Counting:
                 "max_length": options.max_length,
                 "confidence": options.confidence,
                 "zones": None if zone_of is None else zones_digest(names, zone_of),
+            },
+            model_file=model_file,
+            zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
+        )
+        return cls(release=release, columns=columns, options=options, cells=cells, names=names)
+
+    @property
+    def beside(self) -> Beside:
+        """What is read of events beside their symbols."""
+        return Beside(times=isinstance(self.cells, TimeCells))
+
+    @property
+    def read_by(self) -> dict[str, object]:
+        """What decides how times are read beside the parameters."""
+        return reading_of_times(self.cells.question.clock) if isinstance(self.cells, TimeCells) else {}
+
+    @classmethod
+    def _of_times(
+        cls,
+        question: TimeQuestion,
+        epsilon: Fraction,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | str | Path | None,
+        columns: ColumnOptions,
+        options: CountOptions,
+    ) -> _Counting:
+        """A count of times."""
+        if columns.time is None:
+            raise ParameterError("time", expected=f"the column of times with {question.kind}", found="none")
+        if options.delta is not None:
+            raise ParameterError("delta", expected="a public alphabet or model with times", found="delta")
+        if question.kind in SHARED_OUT and options.bound not in ("auto", "normalised", 1):
+            expected = f"normalised, or nothing, with {question.kind}: each person adds 1 in all"
+            raise ParameterError("bound", expected=expected, found=options.bound)
+        language, model_file = public_language(alphabet, model)
+        symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+        zone_of, names = None, symbols
+        if options.zones is not None or options.places is not None:
+            if question.kind not in ("starts", "cycle-times"):
+                raise ParameterError(
+                    "zones", expected="starts or cycle-times with zones or places", found=question.kind
+                )
+            roads = {} if options.places is None else read_coordinates(options.places)
+            zone_of, names = symbol_zones(symbols, options.zones, roads)
+        longest = options.max_length or ANY_LENGTH
+        cells = time_cells(question, symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of)
+        release = CentralSpec(
+            kind="count",
+            epsilon=epsilon,
+            neighbours=options.neighbours,
+            language=language,
+            parameters={
+                "statistic": question.kind,
+                "bound": "normalised" if question.kind in SHARED_OUT else options.bound,
+                "max_length": options.max_length,
+                "confidence": options.confidence,
+                "zones": None if zone_of is None else zones_digest(names, zone_of),
+                "time": question.document(),
             },
             model_file=model_file,
             zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
@@ -423,7 +563,7 @@ class _Counting:
                     expected=f"no {name} with it: what is public needs no delta",
                     found=f"both a {name} and it",
                 )
-        release = CentralRelease(
+        release = CentralSpec(
             kind="count",
             epsilon=epsilon,
             delta=read_delta(options.delta),
@@ -448,6 +588,18 @@ class _Counting:
                 longest=self.options.max_length or ANY_LENGTH,
                 epsilon=self.release.epsilon,
                 delta=self.release.delta,
+                bound=self.options.bound,
+                confidence=self.options.confidence,
+                keys=keys,
+                neighbours=self.options.neighbours,
+            )
+        if isinstance(self.cells, TimeCells):
+            return private_time_counts(
+                self.cells,
+                read,
+                len(persons),
+                names=self.names,
+                epsilon=self.release.epsilon,
                 bound=self.options.bound,
                 confidence=self.options.confidence,
                 keys=keys,

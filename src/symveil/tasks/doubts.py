@@ -37,7 +37,7 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
     'at this epsilon the release carries no information: e'
     """
     doubts_listed = []
-    if mechanism.tells_nothing:
+    if mechanism.law.tells_nothing:
         doubts_listed.append(
             "at this epsilon the release carries no information: everything is deleted; use a larger one"
         )

@@ -19,6 +19,7 @@ from symveil.enforcement.enforce import Enforcement, Sensitive, enforce_opacity
 from symveil.enforcement.synthesize import Synthesis, synthesize_opacity
 from symveil.errors import TooLargeError
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.mechanisms.averages import mean_error
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
 from symveil.numbers.progress import Progress
@@ -26,7 +27,7 @@ from symveil.storage.atomic import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_log import enforced_log, release_log
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions
-from symveil.tasks.explain import bound_document, least_possible_on, mean_error
+from symveil.tasks.explain import bound_document, least_possible_on
 from symveil.tasks.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed

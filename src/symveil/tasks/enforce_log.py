@@ -28,7 +28,7 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences, read_sequences
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.stochastic_system import PartiallyObserved
-from symveil.release.promise import Release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.parameters import RunOptions
 from symveil.tasks.privatize_file import FileRelease, release_file
 
@@ -107,7 +107,7 @@ def release_log(
     return release_file(log_policy(enforcement, system), source, out, columns=columns, run=run)
 
 
-def log_policy(enforcement: Enforcement, system: dict[str, str]) -> Release:
+def log_policy(enforcement: Enforcement, system: dict[str, str]) -> LocalSpec:
     """What is released by what, and the public parameters of the policy; `system` is its file and its digest."""
     mechanism = enforcement.mechanism()
     policy: dict[str, object] = {
@@ -120,7 +120,7 @@ def log_policy(enforcement: Enforcement, system: dict[str, str]) -> Release:
     if enforcement.release_by != DIRECT:  # manifests of former versions have no such entry, and that is what they mean
         policy["mechanism"] = enforcement.release_by
     choice = MechanismChoice(epsilon=mechanism.epsilon, adjacency=enforcement.adjacency)
-    return Release(choice=choice, mechanism=mechanism, policy=policy)
+    return LocalSpec(choice=choice, mechanism=mechanism, policy=policy)
 
 
 def check_log_name(source: Path, out: Path, form: RunOptions | None = None) -> None:

@@ -24,9 +24,9 @@ from symveil.estimation.table import EstimatedTable, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel import EditChannel
-from symveil.release.promise import Release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
-from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.rerelease import noise_of, noise_of_mechanism
 
 LEFT_OUT = 0.05
@@ -95,7 +95,7 @@ def estimate(
     _check_confidence(confidence)
     if assume not in (None, "chain"):
         raise ParameterError("assume", expected="chain, or nothing", found=assume)
-    released = ReleasedWords(path, manifest=manifest, model=model, cluster=cluster)
+    released = PrivateFile.open(path, manifest=manifest, model=model, cluster=cluster)
     goal: Target = "population" if target == "population" else "file"
     with released.as_file_errors():
         if assume is not None:
@@ -146,7 +146,7 @@ def estimate_statistic(
     ('iterated-release', True)
     """
     _check_confidence(confidence)
-    released = ReleasedWords(path, manifest=manifest, model=model, cluster=cluster)
+    released = PrivateFile.open(path, manifest=manifest, model=model, cluster=cluster)
     with released.as_file_errors():
         document = released.document
         if document["parameters"]["metric"] == "levenshtein":
@@ -167,7 +167,7 @@ def _check_confidence(confidence: float) -> None:
 # --- words over an alphabet ---------------------------------------------------------------------
 
 
-def _free(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+def _free(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     assumptions = released.assumptions()
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
@@ -177,7 +177,7 @@ def _free(released: ReleasedWords, wanted: Statistic, target: Target, confidence
         for batch in released.batches(lengths.groups):
             lengths.add(batch)
         return _named(released, wanted, lengths.finish(), target, confidence, assumptions)
-    noise = noise_of(released.release, released.document, where=str(released.manifest_file))
+    noise = noise_of(released.release, released.document)
     if wanted.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
         assumptions += notes
@@ -187,7 +187,7 @@ def _free(released: ReleasedWords, wanted: Statistic, target: Target, confidence
     return _named(released, wanted, table, target, confidence, assumptions)
 
 
-def _on_model(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+def _on_model(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     """Words of a model: by releasing them again."""
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
@@ -195,7 +195,7 @@ def _on_model(released: ReleasedWords, wanted: Statistic, target: Target, confid
     return _named(released, wanted, table, target, confidence, released.assumptions() + notes, "iterated-release")
 
 
-def _assuming_a_chain(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+def _assuming_a_chain(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     if wanted.kind == "lengths":
         raise ParameterError("assume", expected="nothing for lengths, which are public", found="chain; leave it out")
     table, notes = chain_table(released, wanted)
@@ -203,7 +203,7 @@ def _assuming_a_chain(released: ReleasedWords, wanted: Statistic, target: Target
 
 
 def _named(
-    released: ReleasedWords,
+    released: PrivateFile,
     wanted: Statistic,
     table: EstimatedTable,
     target: Target,
@@ -226,7 +226,7 @@ def _named(
 
 
 def _counted(
-    released: ReleasedWords, requested: Statistic, noise: SubstitutionNoise, target: Target
+    released: PrivateFile, requested: Statistic, noise: SubstitutionNoise, target: Target
 ) -> tuple[EstimatedTable, list[str]]:
     longest = 0
     if requested.kind == "positions":
@@ -263,11 +263,11 @@ def _counted(
 
 
 def _unusable(
-    released: ReleasedWords, wanted: Statistic, lengths: Counter[int], unusable: set[int], noise: SubstitutionNoise
+    released: PrivateFile, wanted: Statistic, lengths: Counter[int], unusable: set[int], noise: SubstitutionNoise
 ) -> InputError:
     """The refusal where an eigenvalue is too close to 0, with the epsilon that would have been enough."""
 
-    def enough(release: Release) -> bool:
+    def enough(release: LocalSpec) -> bool:
         other = noise_of_mechanism(release.mechanism)
         spare = LEFT_OUT * released.count
         for length, count in lengths.most_common():
@@ -287,21 +287,21 @@ def _unusable(
     )
 
 
-def _enough_epsilon(released: ReleasedWords, enough: Callable[[Release], bool]) -> str:
+def _enough_epsilon(released: PrivateFile, enough: Callable[[LocalSpec], bool]) -> str:
     """Which epsilon, on a grid of halves, would have been enough with everything else as it is."""
     release, own = released.release, released.release.choice.epsilon
     for step in range(1, 2 * _LARGEST_EPSILON + 1):
         epsilon = Fraction(step, 2)
         if epsilon <= own:
             continue
-        other = Release.of(replace(release.choice, epsilon=epsilon), alphabet=release.alphabet, model=None)
+        other = LocalSpec.from_choice(replace(release.choice, epsilon=epsilon), alphabet=release.alphabet, model=None)
         if enough(other):
             return f"epsilon {float(epsilon):g} would have been enough"
     return f"no epsilon up to {_LARGEST_EPSILON} would have been enough; use mechanism exponential"
 
 
 def _presence(
-    released: ReleasedWords, noise: SubstitutionNoise, target: Target, confidence: float
+    released: PrivateFile, noise: SubstitutionNoise, target: Target, confidence: float
 ) -> tuple[EstimatedTable, list[str]]:
     lengths = _length_counts(released)
     mixed = [length for length in lengths if length and not noise.is_product(length)]
@@ -336,7 +336,7 @@ def _presence(
     return table.finish(confidence), notes
 
 
-def _length_counts(released: ReleasedWords) -> Counter[int]:
+def _length_counts(released: PrivateFile) -> Counter[int]:
     results: Counter[int] = Counter()
     for _, lengths in released.words():
         different, counts = np.unique(lengths, return_counts=True)
@@ -347,10 +347,11 @@ def _length_counts(released: ReleasedWords) -> Counter[int]:
 # --- edit channels ------------------------------------------------------------------------------
 
 
-def _edited(released: ReleasedWords, wanted: Statistic, target: Target, confidence: float) -> Estimate:
+def _edited(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     """Words whose symbols were inserted, deleted and substituted."""
     assumptions, m = released.assumptions(), len(released.release.alphabet)
-    channel = _channel(released)
+    channel = _parameters(released.release)
+    assert channel is not None  # noqa: S101 - an edit channel has them
     if not released.count:
         raise InputError("estimate: expected at least one sequence in the private file, found none")
     noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
@@ -371,7 +372,7 @@ def _edited(released: ReleasedWords, wanted: Statistic, target: Target, confiden
 
 
 def _edited_lengths(
-    released: ReleasedWords, wanted: Statistic, target: Target, confidence: float, channel: ChannelParameters
+    released: PrivateFile, wanted: Statistic, target: Target, confidence: float, channel: ChannelParameters
 ) -> Estimate:
     groups = max(1, group_count(released.units(), 1))
     lengths = EditLengths(channel, target=target, groups=groups)
@@ -379,7 +380,7 @@ def _edited_lengths(
         lengths.add(batch)
     if not lengths_can_be_estimated(channel, lengths.released, confidence):
 
-        def enough(release: Release) -> bool:
+        def enough(release: LocalSpec) -> bool:
             other = _parameters(release)
             if other is None or other.deletion >= Fraction(1, 2):
                 return False
@@ -394,22 +395,12 @@ def _edited_lengths(
     return _named(released, wanted, lengths.finish(confidence), target, confidence, released.assumptions())
 
 
-def _channel(released: ReleasedWords) -> ChannelParameters:
-    """The four numbers of the channel: the manifest's, or, where it is an old one, found again."""
-    rows = released.document.get("law")
-    if rows is None:
-        own = _parameters(released.release)
-        assert own is not None  # noqa: S101 - asked before
-        return own
-    return ChannelParameters.of(**{name: rows[0][name] for name in ("ratio", "power", "deletion", "substitution")})
-
-
-def _parameters(release: Release) -> ChannelParameters | None:
+def _parameters(release: LocalSpec) -> ChannelParameters | None:
     """The parameters that an edit channel has, found again where they were not given; None for other mechanisms."""
     mechanism = release.mechanism
     return mechanism.parameters if isinstance(mechanism, EditChannel) else None
 
 
-def _keeps_enough(release: Release) -> bool:
+def _keeps_enough(release: LocalSpec) -> bool:
     own = _parameters(release)
     return own is not None and own.deletion < 1 and EditNoise.of(own, len(release.alphabet)).usable

@@ -23,7 +23,7 @@ from symveil.languages.any_length import gathered
 from symveil.mechanisms.online import Online
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.randomness import BitSource, NotPrivateSeededBits
-from symveil.tasks.released_file import ReleasedWords
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.rerelease import Rerelease
 
 _MOST_CELLS = 4_000_000
@@ -40,7 +40,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """The cells of what is counted in a batch, and in which word each stands."""
 
 
-def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
+def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
     Parameters
@@ -93,7 +93,7 @@ def iterated(released: ReleasedWords, cells: Cells, size: int, expected: int) ->
     return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
 
 
-def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterates:
+def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates:
     """The same for a statistic of one's own, which is asked for the words of each group.
 
     Parameters
@@ -135,7 +135,7 @@ def iterated_vectors(released: ReleasedWords, statistic: OwnStatistic) -> Iterat
     return Iterates(sums=results, sizes=sizes, agreement=agreement, seed=released.seed)
 
 
-def _compared(released: ReleasedWords, batch: Batch) -> NDArray[np.bool_]:
+def _compared(released: PrivateFile, batch: Batch) -> NDArray[np.bool_]:
     """Which symbols agreement is about: a public start is never changed."""
     return np.asarray(batch.position >= (1 if released.release.choice.public_start else 0))
 
@@ -156,7 +156,7 @@ def _stepped(again: Rerelease, codes: Codes, lengths: Lengths, bits: BitSource) 
     return codes
 
 
-def _too_little(released: ReleasedWords, agreement: float) -> InputError:
+def _too_little(released: PrivateFile, agreement: float) -> InputError:
     """The refusal where a release says too little, with about the epsilon that would have been enough."""
     return InputError(
         f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, found "
@@ -164,7 +164,7 @@ def _too_little(released: ReleasedWords, agreement: float) -> InputError:
     )
 
 
-def _enough(released: ReleasedWords, least: float) -> str:
+def _enough(released: PrivateFile, least: float) -> str:
     """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
     own = released.release.choice.epsilon
     batch = next(released.batches(0))
@@ -186,7 +186,7 @@ def _enough(released: ReleasedWords, least: float) -> str:
     return f"about epsilon {high / 2:g} would have been enough"
 
 
-def run_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
+def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind a release on a model, and what it rests on."""
     m = len(released.release.alphabet)
     longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
@@ -230,7 +230,7 @@ def run_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTabl
     return table, notes
 
 
-def _expected(released: ReleasedWords, wanted: Statistic, size: int) -> int:
+def _expected(released: PrivateFile, wanted: Statistic, size: int) -> int:
     """About how many cells can occur: words have few neighbours on most models, so most pairs never do."""
     graph = released.release.mechanism.language.graph
     if graph is None or wanted.kind not in ("ngrams", "transitions") or wanted.order < 2:
@@ -278,7 +278,7 @@ ASSUMED = (
 )
 
 
-def chain_table(released: ReleasedWords, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
+def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind an online release, and what it rests on.
 
     Parameters
@@ -329,7 +329,7 @@ def _cells(wanted: Statistic, batch: Batch, m: int) -> NDArray[np.int64]:
 class _Gathering:
     """The different words of a file, and the chances with which each of their symbols is released."""
 
-    released: ReleasedWords
+    released: PrivateFile
     _emissions: dict[tuple[int, int, bool], int] = field(default_factory=dict)
     _rows: list[NDArray[np.float64]] = field(default_factory=list)
     _words: dict[int, list[tuple[Codes, NDArray[np.int64]]]] = field(default_factory=dict)

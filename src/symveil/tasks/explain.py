@@ -12,21 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.lower_bound import LowerBound, lower_bound
-from symveil.bounds.prior import Prior
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, TooLargeError
+from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize
-from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
 from symveil.mechanisms.attacker_versions import attacker_of_versions
+from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal import MOST_WORDS
-from symveil.models.word import Codes, Word, decode
+from symveil.models.word import Word
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most
@@ -35,10 +34,6 @@ from symveil.tasks.doubts import guarantee_in_words
 
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
-# All words of a language up to this size; beyond it so many, fewer where a word takes long.
-_ALL_WORDS = 64
-_MOST_WORDS, _FEWEST_WORDS = 200, 20
-_MOST_STEPS = 2_000_000
 # What a manifest says is worked out for every release: about a second at most.
 _LONGEST_IN_A_MANIFEST, _MOST_STEPS_IN_A_MANIFEST = 500, 120_000
 # What stands for longer words, in the order in which it is tried.
@@ -117,17 +112,15 @@ def average_over_model(mechanism: Mechanism, *, count: int = 1, progress: Progre
     """
     if mechanism.length is None or mechanism.metric != "hamming":
         raise ParameterError("language", expected="words of one public length", found=repr(mechanism.language))
-    errors, costs = _errors(mechanism, progress)
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
-    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
-    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
+    errors, costs = expected_errors_of_words(mechanism, progress)
+    mean, spread = mean_of_words(mechanism, errors)
     return PublicAverages(
         mechanism=mechanism,
-        expected_error=float(shares @ np.array(errors)),
+        expected_error=mean,
         standard_error=spread,
         bound=least_possible(mechanism),
         protection=protection(mechanism.language, mechanism.adjacency),
-        expected_cost=None if costs is None else float(shares @ np.array(costs)),
+        expected_cost=None if costs is None else mean_of_words(mechanism, costs)[0],
         attacker=attacker_view(mechanism),
         versions=attacker_of_versions(mechanism, count) if count != 1 else None,
     )
@@ -156,19 +149,19 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
     language = own.language.runs
     if language is None and not own.language.homogeneous:
         return None
-    if language is not None and own.weighting is None and not own.carries_law:
-        words = public_words(language, _SIMULATED, prior=_prior(own))
+    if language is not None and own.weighting is None and own.law.table is None:
+        words = public_words(language, _SIMULATED, prior=prior_of(own))
         drawn = own.release_codes(words, bits=NotPrivateSeededBits(_SEED))
         errors = np.count_nonzero(drawn != words, axis=1).astype(np.float64).tolist()
         mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
     else:
-        errors, _ = _errors(own, None)
-        mean, spread = _mean(own, errors)
+        errors, _ = expected_errors_of_words(own, None)
+        mean, spread = mean_of_words(own, errors)
     return {
         "length": own.length,
         "symbols": float(f"{mean:.6g}"),
         "standard_error": float(f"{spread:.3g}"),
-        "words": _prior(own),
+        "words": prior_of(own),
     }
 
 
@@ -226,41 +219,42 @@ def _of_middle_length(mechanism: Mechanism, lengths: NDArray[np.int64]) -> Mecha
     positive = lengths[lengths > 0]
     if mechanism.metric != "hamming" or not len(positive):
         return None
-    middle = int(positive[len(positive) // 2])
-    graph = mechanism.language.graph
-    steps = 0 if graph is None else graph.edge_count
-    for length in (middle, *(each for each in _SHORTER if each < middle)):
-        if length > _LONGEST_IN_A_MANIFEST or length * steps > _MOST_STEPS_IN_A_MANIFEST:
-            continue
+    for length in _quick_lengths(mechanism, int(positive[len(positive) // 2])):
         own = mechanism.of_length(length)
         if own is not None and own.length == length:
             return own
     return None
 
 
-def mean_error(mechanism: Mechanism, *, progress: Progress | None = None) -> tuple[float, float]:
-    """The expected error over the words of a language, each as likely as any other, and its standard error.
+def _quick_lengths(mechanism: Mechanism, length: int) -> list[int]:
+    """This length and shorter ones in its place, without those that take long."""
+    graph = mechanism.language.graph
+    steps = 0 if graph is None else graph.edge_count
+    return [
+        each
+        for each in (length, *(shorter for shorter in _SHORTER if shorter < length))
+        if each <= _LONGEST_IN_A_MANIFEST and each * steps <= _MOST_STEPS_IN_A_MANIFEST
+    ]
+
+
+def averaged_lengths(mechanism: Mechanism, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lengths that averages in a manifest may be about, where words of these lengths occur: they need laws too.
 
     Parameters
     ----------
     mechanism
-        On words of one length.
-    progress
-        Called with the number of words done, and of how many, where they are looked at one by one.
-
-    >>> import symveil as sv
-    >>> round(mean_error(sv.Exponential(sv.words("abc", 3), epsilon=2))[0], 3)
-    0.639
+        What releases the file.
+    lengths
+        The lengths that occur.
     """
-    return _mean(mechanism, _errors(mechanism, progress)[0])
-
-
-def _mean(mechanism: Mechanism, errors: list[float]) -> tuple[float, float]:
-    """The average of errors over the words of a language, and its standard error; 0 where all words were looked at."""
-    whole = mechanism.language.homogeneous or mechanism.language.has_at_most(_written_out(mechanism))
-    shares = _shares(mechanism) if whole and len(errors) > 1 else np.full(len(errors), 1 / len(errors))
-    spread = 0.0 if whole else float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
-    return float(shares @ np.array(errors)), spread
+    language = mechanism.language
+    if not isinstance(language, AnyLength):
+        return lengths
+    averaged = set()
+    for length in lengths[lengths > 0].tolist():
+        quick = _quick_lengths(mechanism, length)
+        averaged.update(next(([each] for each in quick if language.of_length(each) is not None), []))
+    return np.array(sorted(averaged), dtype=np.int64)
 
 
 def least_possible(mechanism: Mechanism) -> LowerBound | None:
@@ -293,7 +287,7 @@ def least_possible_on(mechanism: Mechanism, language: Language) -> LowerBound | 
             language,
             epsilon=mechanism.epsilon,
             adjacency=mechanism.adjacency,
-            prior=_prior(mechanism),
+            prior=prior_of(mechanism),
             quick=True,
             beyond=_promise(mechanism),
         )
@@ -318,52 +312,6 @@ def _promise(mechanism: Mechanism) -> str:
     """What a mechanism keeps beyond b; on words over an alphabet that differ in one symbol both promises are one."""
     same = mechanism.language.homogeneous and mechanism.adjacency == 1
     return "graceful" if not same and excess(mechanism) <= 1 else "nothing"
-
-
-def _prior(mechanism: Mechanism) -> str:
-    return str(getattr(mechanism, "prior", "uniform"))
-
-
-def _written_out(mechanism: Mechanism) -> int:
-    """Up to how many words all of them are looked at: a law that is written down has them all."""
-    return MOST_WORDS if mechanism.carries_law else _ALL_WORDS
-
-
-def _errors(mechanism: Mechanism, progress: Progress | None) -> tuple[list[float], list[float] | None]:
-    """The expected error of all words, or of a sample from the prior by public bits; one where all have the same.
-
-    And what it costs, where costs are given.
-    """
-    language = mechanism.language.runs
-    if language is None:
-        return [mechanism.distances().expected_error], None
-    if language.has_at_most(_written_out(mechanism)):
-        rows = language.enumerate_codes(at_most=_written_out(mechanism))
-    else:
-        rows = _drawn(language, _prior(mechanism))
-    if mechanism.carries_law or mechanism.errors_at_once or mechanism.weighting is not None:
-        symbols, spent = mechanism.expected_errors(rows)  # all at once, without the law of the distance
-        return symbols.tolist(), spent.tolist() if getattr(mechanism, "cost", None) == "given" else None
-    errors = []
-    for number, row in enumerate(rows, start=1):
-        errors.append(mechanism.distances(decode(row, language.alphabet, like=())).expected_error)
-        if progress:
-            progress(number, len(rows))
-    return errors, None
-
-
-def _drawn(language: RunLanguage, kind: str) -> Codes:
-    steps = max(language.length * language.graph.edge_count, 1)
-    count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
-    return public_words(language, count, prior=kind)
-
-
-def _shares(mechanism: Mechanism) -> np.ndarray:
-    language = mechanism.language.runs
-    assert language is not None  # noqa: S101 - others have one law for all words
-    return Prior(language, _prior(mechanism)).word_probabilities(
-        language.enumerate_codes(at_most=_written_out(mechanism))
-    )
 
 
 @dataclass(frozen=True, slots=True)

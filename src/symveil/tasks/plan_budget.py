@@ -32,7 +32,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import at_least
 from symveil.randomness import new_release_key
-from symveil.release.promise import Release, price, refuse_thin_release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.explain import expected_error_of_file
 from symveil.tasks.parameters import FileParameters
 from symveil.tasks.privatize_file import ReleaseRequest, file_job
@@ -72,7 +72,7 @@ class Forecast:
         }
 
 
-def forecast(release: Release, lengths: NDArray[np.int64] | None, sequences: int) -> tuple[Forecast, ...]:
+def forecast(release: LocalSpec, lengths: NDArray[np.int64] | None, sequences: int) -> tuple[Forecast, ...]:
     """What visits, pairs and lengths can be estimated from a release of so many sequences of the middle length.
 
     Parameters
@@ -85,7 +85,7 @@ def forecast(release: Release, lengths: NDArray[np.int64] | None, sequences: int
         How many sequences.
 
     >>> from symveil.mechanisms.choice import MechanismChoice
-    >>> release = Release.of(MechanismChoice(epsilon=2), alphabet="abcd", model=None)
+    >>> release = LocalSpec.from_choice(MechanismChoice(epsilon=2), alphabet="abcd", model=None)
     >>> for each in forecast(release, np.array([5]), 1000):
     ...     print(each.statistic, each.total, None if each.half_width is None else round(each.half_width), each.note)
     visits 5000 77 about ±6.2% of an average row
@@ -106,7 +106,7 @@ def forecast(release: Release, lengths: NDArray[np.int64] | None, sequences: int
     return (*(_free(release, name, total, length, sequences) for name, total in totals.items() if total), exact)
 
 
-def _free(release: Release, name: str, total: int, length: int, sequences: int) -> Forecast:
+def _free(release: LocalSpec, name: str, total: int, length: int, sequences: int) -> Forecast:
     """Over an alphabet noise has an inverse, which divides the part of order j of a table by the eigenvalue λ_j.
 
     With q = 1/m a piece of r symbols is in a row of average size with a variance of Σ_j C(r,j)·q^(2(r−j))·(q(1−q))^j,
@@ -135,7 +135,7 @@ def _free(release: Release, name: str, total: int, length: int, sequences: int) 
     )
 
 
-def _on_model(release: Release, name: str, total: int, lengths: NDArray[np.int64]) -> Forecast:
+def _on_model(release: LocalSpec, name: str, total: int, lengths: NDArray[np.int64]) -> Forecast:
     """On a model words are released again: how many symbols that leaves as they are decides what can be said."""
     error = expected_error_of_file(release.mechanism, lengths)
     if error is None:
@@ -265,7 +265,7 @@ def plan_budget(
     ledger = request.run.ledger
     if ledger is None:
         raise ParameterError("dry_run", expected="a ledger, whose budgets it looks at", found="none")
-    requested_price = price(request.release)
+    requested_price = request.release.price()
     report_progress = accepted(progress, before=3) or silent
     out_path = path_of(out, name="out")
     job = file_job(
@@ -277,7 +277,7 @@ def plan_budget(
         with charging(database) as asking:
             with job.explained():
                 job.survey(job.plan("plan", new_release_key()), asking.ask)
-                refuse_thin_release(request.release, job.legal_lengths, thin=request.run.thin)
+                request.release.refuse_thin(job.legal_lengths, thin=request.run.thin)
             dues, lacking = asking.preview(
                 charge=requested_price.charge, loss=requested_price.loss, unit=requested_price.unit
             )  # fmt: skip

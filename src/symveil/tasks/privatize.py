@@ -39,10 +39,10 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
-from symveil.release.batch import ReleasePlan
+from symveil.release.batch import ReleasePlan, check_batch
 from symveil.release.job import Written
 from symveil.release.local import lengths_of, release_batches
-from symveil.release.promise import Release, manifest, refuse_thin_release
+from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import dropped_ids, large_loss, warn
 from symveil.tasks.parameters import TableParameters
 
@@ -161,7 +161,7 @@ def privatize(
     choice = described_choice(choice, loose)
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file) if model_file is not None else cast("Model | None", model)
-    release = Release.of(choice, alphabet=alphabet, model=loaded)
+    release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)
     doubts = large_loss(choice.epsilon)
     if is_frame(words):
         private, counted, file = _private_table(words, reading, release.mechanism, bits)
@@ -181,22 +181,23 @@ def privatize(
     else:
         _refuse_reading(reading)
         private = _private_words(words, choice, release.mechanism, bits)
-        refuse_thin_release(release, np.array([len(word) for word in private], dtype=np.int64), thin=thin)
+        release.refuse_thin(np.array([len(word) for word in private], dtype=np.int64), thin=thin)
         warn(doubts)
         return private
-    refuse_thin_release(release, counted, thin=thin)
+    release.refuse_thin(counted, thin=thin)
     warn(doubts)
     if hasattr(private, "attrs"):  # of pandas: other libraries have no place for it
         private.attrs[ATTRS] = _promise(release, counted, facts, reading, model_file)
     return private
 
 
+_NO_LENGTHS = np.empty(0, dtype=np.int64)
 _COLUMN = "words"
 """What the only column of a table is called that is made of a column."""
 
 
 def _promise(
-    release: Release,
+    release: LocalSpec,
     lengths: NDArray[np.int64],
     facts: Mapping[str, object],
     reading: ColumnOptions,
@@ -207,8 +208,7 @@ def _promise(
     written = Written(
         digest="", sequences=count, released=count, symbols=int(lengths.sum()), lengths=np.unique(lengths)
     )
-    document = manifest(
-        release,
+    document = release.manifest(
         facts,
         "table",
         written,
@@ -216,7 +216,7 @@ def _promise(
         record="row" if facts["form"] == "wide" else "case",
         model_file=model_file,
         charged=False,
-        said={"kept": list(reading.keep)},
+        further={"kept": list(reading.keep)},
     ).document
     document["digests"]["output"] = None
     plain: dict[str, Any] = json.loads(json.dumps(document))
@@ -255,6 +255,10 @@ def _private_table(
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )
+    if mechanism.needs_lengths:
+        legal = [check_batch(batch, plan) for batch in file.records()]
+        lengths = np.unique(np.concatenate([_NO_LENGTHS, *legal]))
+        plan = replace(plan, mechanism=mechanism.calibrated(lengths))
     batches = [private for _, private in release_batches(file.records(), plan)]
     if not batches:
         return without_rows(frame, file.names(), file.written), np.empty(0, dtype=np.int64), file
@@ -281,6 +285,7 @@ def _private_words(words: Any, choice: MechanismChoice, built: Mechanism, bits: 
     if wrong.any():
         number = int(np.argmax(wrong > 0))
         raise _refused(number, rows[number], language)
+    built = built.calibrated(np.unique(lengths))
     released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
     parts = zip(split_words(released, new_lengths), sources, strict=True)
     return [decode(part, language.alphabet, like=source) for part, source in parts]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -38,8 +39,8 @@ from symveil.numbers.rationals import spelled
 from symveil.parameters.signature import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
-from symveil.release.promise import Release, manifest, parameters, price, refuse_thin_release, whole_loss
 from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
+from symveil.release.spec import LocalSpec
 from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.doubts import (
     dropped_ids,
@@ -49,14 +50,14 @@ from symveil.tasks.doubts import (
     large_loss,
     warn,
 )
-from symveil.tasks.explain import attacker_of_file, expected_error_of_file
+from symveil.tasks.explain import attacker_of_file, averaged_lengths, expected_error_of_file
 from symveil.tasks.parameters import (
     FileParameters,
     RunOptions,
     no_pyspark,
 )
+from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.privatize import check_choice_names, described_choice
-from symveil.tasks.released_file import open_released
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -91,7 +92,7 @@ def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
         return []
     columns = [_Column(name) for name in names]
     left = _RECORDS
-    for batch in chain.from_iterable(file.records() for file in open_released(out, dict(manifest), keep=names)):
+    for batch in chain.from_iterable(file.records() for file in PrivateFile(out, dict(manifest)).files(keep=names)):
         for index, column in enumerate(columns):
             column.add(batch.column(keep_column(index)).slice(0, left))
         left -= len(batch)
@@ -245,7 +246,7 @@ def privatize_file(
 class ReleaseRequest:
     """What `privatize_file` was asked for: what is released by what, how the file is read, and how it is released."""
 
-    release: Release
+    release: LocalSpec
     columns: ColumnOptions
     run: RunOptions
     model_file: Path | None
@@ -273,14 +274,14 @@ class ReleaseRequest:
         notes: list[str] = []
         model_file = Path(model) if isinstance(model, str | Path) else None
         loaded = load_word_model(model_file, notes=notes) if model_file is not None else cast("Model | None", model)
-        release = Release.of(choice, alphabet=alphabet, model=loaded)
+        release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)
         if run.unsafe_report_true_error and choice.metric == "levenshtein":
             raise ParameterError("unsafe_report_true_error", expected="metric hamming", found=choice.metric)
         return cls(release=release, columns=columns, run=run, model_file=model_file, notes=tuple(notes))
 
 
 def release_file(
-    release: Release,
+    release: LocalSpec,
     source: Path,
     target: Path,
     *,
@@ -296,14 +297,16 @@ def release_file(
     job = file_job(source, target, release, columns, run, progress or silent)
 
     def decided(job: Job[Any]) -> WorkedOut:
-        refuse_thin_release(release, job.legal_lengths, thin=run.thin)  # before anybody is charged
+        nonlocal release
+        release.refuse_thin(job.legal_lengths, thin=run.thin)  # before anybody is charged
+        job.calibrate(partial(averaged_lengths, release.mechanism))
+        release = replace(release, mechanism=job.mechanism)
         return worked_out(release.mechanism, job.lengths)
 
     def manifest_text(name: str, written: Written, date: str) -> str:
         if run.ledger is None:
-            refuse_thin_release(release, written.lengths, thin=run.thin)  # before the output is put in its place
-        return manifest(
-            release,
+            release.refuse_thin(written.lengths, thin=run.thin)  # before the output is put in its place
+        return release.manifest(
             job.facts,
             name,
             written,
@@ -311,7 +314,7 @@ def release_file(
             record=job.record,
             model_file=model_file,
             charged=run.ledger is not None,
-            said={
+            further={
                 "date": date,
                 "kept": list(columns.keep),
                 "person": columns.person,
@@ -325,8 +328,7 @@ def release_file(
         target=target,
         manifest_text=manifest_text,
         settings=Settings(
-            options=parameters(
-                release,
+            options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
                 over_budget=run.over_budget,
@@ -345,7 +347,7 @@ def release_file(
             f"each {job.unit} counts as a person of its own, known to the ledger by its number only; name `person` "
             "or `identifier` where the same people come again"
         )
-    if release.mechanism.tells_nothing:
+    if release.mechanism.law.tells_nothing:
         notes.append(
             f"at epsilon {spelled(choice.epsilon)} the release carries no information: every sequence becomes empty; "
             "use a larger epsilon, or a public bound `max_length` where sequences are short"
@@ -353,7 +355,7 @@ def release_file(
     if run.ledger is None and columns.person is not None:
         notes.append("nobody is charged: `person` says who pays, and there is no `ledger`")
     with job.explained():
-        finished = protocol.run(run.ledger, lambda: price(release), run.over_budget)
+        finished = protocol.run(run.ledger, release.price, run.over_budget)
     bill = finished.bill
     if bill is not None and job.has_ids and columns.person is None:
         notes.append(
@@ -407,7 +409,7 @@ def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
 def file_job(
     source: Path,
     target: Path,
-    release: Release,
+    release: LocalSpec,
     columns: ColumnOptions,
     run: RunOptions,
     progress: Progress,
@@ -417,12 +419,12 @@ def file_job(
     """The input, the output, and the engine between them; `proved` as `whole_loss` has it."""
     job = _job(source, target, release, columns, run, progress)
     if run.on_unknown == "error":  # a word that is left out has no others in its place
-        job.whole_loss = whole_loss(release, proved=proved)
+        job.whole_loss = release.whole_loss(proved=proved)
     return job
 
 
 def _job(
-    source: Path, target: Path, release: Release, columns: ColumnOptions, run: RunOptions, progress: Progress
+    source: Path, target: Path, release: LocalSpec, columns: ColumnOptions, run: RunOptions, progress: Progress
 ) -> Job[Any]:
     if run.engine == "spark":
         try:  # imported when asked for: it needs pyspark, and starting a JVM takes its time

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
-from symveil.release.promise import passes_unprotected
 from symveil.reports.number_texts import factor
 from symveil.reports.page import report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report

@@ -13,7 +13,7 @@ from symveil.calibration.costs.nodes import smallest_passing
 from symveil.calibration.costs.roots import comparable, limits
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "99185524212ccb19"
+COMPILED_FROM = "004fddeb614a3c1e"
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from symveil.calibration.boxes import largest_fraction
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "0bfaa0abf9fcd378"
+COMPILED_FROM = "5f4d70ef8e906705"
 
 _MANY_EDGES = 64  # from one state: then all of them are counted as leaving the ball
 

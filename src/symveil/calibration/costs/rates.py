@@ -35,6 +35,7 @@ from symveil.calibration.costs.pairs import (
 )
 from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
+from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -66,6 +67,8 @@ def certify_cost(
     nodes: int | None = None,
     evaluations: int = MOST_EVALUATIONS,
     progress: Progress | None = None,
+    claimed: Fraction | None = None,
+    long_windows: bool = False,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
 
@@ -86,6 +89,9 @@ def certify_cost(
         How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
     progress
         Called with how much is done and of how much; may raise an exception to end the search.
+    claimed, long_windows
+        A rate to be proved, in one evaluation, and whether longer windows of words are looked at for that. None: the
+        largest is searched for.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -95,6 +101,10 @@ def certify_cost(
     >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
     (1.5, 'exact')
     """
+    if claimed is not None:
+        entry = {"rate": str(claimed), "windows": "long" if long_windows else "short"}
+        proved = _RateSearch(weighting, epsilon, nodes, progress or silent).proved_anew(entry)
+        return weighting.classic(epsilon) if proved is None else proved
     key = question_digest(weighting, epsilon, nodes, evaluations)
     return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or silent))
 
@@ -146,6 +156,7 @@ class _RateSearch:
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
+        begin_search("a rate, by blocks")
         evaluations = min(evaluations, self._possible)
         self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
@@ -307,6 +318,7 @@ class _RateSearch:
             worst_found=proved_loss.worst_found if worst is None else max(losses[worst], proved_loss.worst_found),
             ruled_out=float(self._ruled_out()),
             worst_pair=None if worst is None else self._pairs[worst],
+            proof="long blocks" if self._patient else "blocks",
         )
 
     def written(self, answer: CertifiedRate) -> kept.Entry:

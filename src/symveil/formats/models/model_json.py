@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from symveil.central.attribute_law import AttributeLaw
 from symveil.central.learned import LearnedLaw
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
 from symveil.central.support import MOST_SUMS, Support
+from symveil.central.time_law import TimeLaw
 from symveil.central.word_law import FEATURES, Floats, no_parameters
-from symveil.errors import FileError, ModelError
+from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.json_text import (
     Numeral,
     described,
@@ -80,8 +83,10 @@ def _kind(members: dict[str, object], *, root: str) -> str:
 
 
 def _read_chain(members: dict[str, object], root: str, notes: list[str] | None) -> AnyModel:
-    # `law` is what a learned chain keeps for synthesize (law_json); the chain itself does not need it
-    _require_keys(members, root, required=("transitions",), optional=("initial", "states", "law"))
+    # `law`, `times` and `attributes` are what a learned chain keeps for synthesize; the chain itself does not need them
+    _require_keys(
+        members, root, required=("transitions",), optional=("initial", "states", "law", "times", "attributes")
+    )
     return MarkovChain.from_transitions(
         _rows(members, root, (_name, _name, _probability), "[state, state, probability]"),
         initial=_name(members["initial"], f"{root}.initial") if "initial" in members else None,
@@ -317,6 +322,10 @@ def law_text(law: LearnedLaw) -> str:
         "parameters": {name: law.parameters[name].tolist() for name in FEATURES},
         **({} if law.quality is None else {"quality": law.quality.document()}),
     }
+    if law.times is not None:
+        document["times"] = law.times.document()
+    if law.attributes:
+        document["attributes"] = [each.document() for each in law.attributes]
     return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -333,10 +342,17 @@ def read_law(path: Path) -> LearnedLaw:
                 expected="a model that symveil learn --epsilon wrote, with a law of words",
                 found="another one",
             )
-        return _law(law_document)
+        law = _law(law_document)
+        times = document.get("times")
+        listed = document.get("attributes", [])
+        return replace(
+            law,
+            times=None if times is None else TimeLaw.from_document(times, law.support),
+            attributes=tuple(AttributeLaw.from_document(each, law.support.symbols) for each in listed),
+        )
     except FileError:
         raise
-    except (ModelError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
+    except (ModelError, ParameterError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         raise FileError(f"{path}: $.law", expected="a law as symveil writes it", found="another document") from None
 
 

@@ -105,6 +105,25 @@ class ColumnOptions:
             option=None,
         ),
     )
+    time: str | None = field(
+        default=None,
+        metadata=declared(
+            "The column of times, read beside the symbols.",
+            label="Times",
+            domain=_COLUMN,
+            option=None,
+            more="Of events, or a cell for each sequence. It puts nothing in order and refuses nothing.",
+        ),
+    )
+    attributes: tuple[str, ...] = field(
+        default=(),
+        metadata=declared(
+            "Other columns of events that are read beside the symbols.",
+            label="Attributes",
+            domain=Several(placeholder="COL"),
+            option=None,
+        ),
+    )
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
@@ -139,6 +158,8 @@ class ColumnOptions:
 class _Columns(ABC):
     person: str | None
     keep: tuple[str, ...]
+    time: str | None = None
+    attributes: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -147,7 +168,14 @@ class _Columns(ABC):
 
     def read(self) -> list[str]:
         """The columns that are needed."""
-        return list(dict.fromkeys(name for name in (*self._own, self.person, *self.keep) if name is not None))
+        return list(
+            dict.fromkeys(name for name in (*self._own, self.person, *self.keep, *self.beside) if name is not None)
+        )
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are read beside the symbols, and never written."""
+        return (*(() if self.time is None else (self.time,)), *self.attributes)
 
     def written(self, names: Sequence[str]) -> list[str]:
         """The columns that are written, in the file's order."""
@@ -189,10 +217,12 @@ def choose_columns(
 ) -> WideColumns | LongColumns:
     """The columns of a file with these `names`, of which `lists` hold lists; with `only_sequences` without its ids.
 
-    >>> choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
-    WideColumns(person=None, keep=(), sequence='links', identifier='trip_id')
-    >>> choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
-    LongColumns(person=None, keep=(), case='case:concept:name', symbol='concept:name', order=None)
+    >>> wide = choose_columns(Path("trips.csv"), ColumnOptions(), ["trip_id", "links"])
+    >>> wide.sequence, wide.identifier
+    ('links', 'trip_id')
+    >>> long = choose_columns(Path("log.csv"), ColumnOptions(), ["case:concept:name", "concept:name", "cost"])
+    >>> long.case, long.symbol, long.order
+    ('case:concept:name', 'concept:name', None)
     """
     _check_names(file, options, names)
     long = options.is_long
@@ -211,7 +241,10 @@ def choose_columns(
     for name in (case, symbol):
         if name in options.keep:
             raise ParameterError("keep", expected="other columns than case and symbol", found=repr(name))
-    return LongColumns(case=case, symbol=symbol, order=order, person=options.person, keep=options.keep)
+    return LongColumns(
+        case=case, symbol=symbol, order=order, person=options.person, keep=options.keep,
+        time=options.time, attributes=options.attributes,
+    )  # fmt: skip
 
 
 def ids_among(names: Sequence[str]) -> list[str]:
@@ -248,14 +281,15 @@ def secret_lengths_in_long_form() -> ParameterError:
 def _wide(
     file: Path, options: ColumnOptions, names: Sequence[str], lists: Sequence[str], *, only_sequences: bool
 ) -> WideColumns:
-    others = (options.sequence, options.person, *options.keep, *lists)
+    beside = (options.time, *options.attributes)
+    others = (options.sequence, options.person, *options.keep, *lists, *beside)
     like_ids = [name for name in ids_among(names) if name not in others]
     identifier = options.identifier
     if identifier is None and len(like_ids) == 1 and len(names) > 1:
         identifier = like_ids[0]
     sequence = options.sequence
     if sequence is None:
-        taken = {identifier, options.person, *options.keep}
+        taken = {identifier, options.person, *options.keep, *beside}
         candidates = [name for name in (lists or names) if name not in taken]
         if only_sequences and len(candidates) > 1:  # whatever of them is the id
             candidates = [name for name in candidates if name not in like_ids]
@@ -272,6 +306,8 @@ def _wide(
         ("identifier", (identifier,)),
         (options.person_option, (options.person,)),
         ("keep", options.keep),
+        ("time", (options.time,)),
+        ("attributes", options.attributes),
     ):
         if sequence in taken_columns:
             raise ParameterError("sequence", expected=f"another column than {_option(option)}", found=repr(sequence))
@@ -280,6 +316,8 @@ def _wide(
         identifier=None if only_sequences else identifier,
         person=options.person,
         keep=options.keep,
+        time=options.time,
+        attributes=options.attributes,
     )
 
 

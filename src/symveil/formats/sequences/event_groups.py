@@ -35,7 +35,9 @@ from symveil.formats.sequences.records import (
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
+    TIME,
     as_text,
+    beside_column,
     cuts,
     in_one_piece,
     keep_column,
@@ -104,6 +106,9 @@ class Grouping:
             named(person, what="a person")
             arrays[PERSON] = person
         arrays |= {keep_column(index): batch.column(name) for index, name in enumerate(columns.keep)}
+        arrays |= {beside_column(index): batch.column(name) for index, name in enumerate(columns.attributes)}
+        if columns.time is not None:
+            arrays[TIME] = batch.column(columns.time)
         arrays = {
             name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
             for name, array in arrays.items()
@@ -152,7 +157,7 @@ class Grouping:
         if PERSON in in_order.column_names:
             arrays[PERSON] = self._persons(in_one_piece(in_order[PERSON]), begins, lengths, arrays[ROW_NUMBER])
         for name in in_order.column_names:
-            if name == SYMBOLS or name.startswith("keep."):
+            if name in (SYMBOLS, TIME) or name.startswith(("keep.", "beside.")):
                 arrays[name] = pa.ListArray.from_arrays(
                     pa.array(offsets, type=pa.int32()), in_one_piece(in_order[name])
                 )

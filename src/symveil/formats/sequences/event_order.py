@@ -39,7 +39,7 @@ class EventOrder:
     ) -> None:
         self._file, self._unit, self._plain = file, unit, plain
         if date_format is not None:
-            _check_format(date_format)
+            check_format(date_format)
         self._format = date_format
         self._read: Callable[[str], Key] | None = None if date_format is None else partial(_formatted, date_format)
 
@@ -137,7 +137,8 @@ def _instant(text: str) -> Key:
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds, 0.0
 
 
-def _check_format(spelling: str) -> None:
+def check_format(spelling: str) -> None:
+    """Refuse a format of dates that `strptime` does not take."""
     try:
         datetime.strptime("", spelling)
     except ValueError as error:

@@ -5,6 +5,8 @@ id         any type       the record's name, where the file has one
 person     any type       whose it is, where that was asked for
 symbols    list of T      the sequence; T is string, an integer type, or a dictionary of strings
 keep.0 …   any type       public columns that pass as they are (lists, one item per event, in long form)
+time       any type       the column of times, where that was asked for (lists, one item per event, in long form)
+beside.0 … any type       other columns that were asked for, in the same form
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, SymveilError
 
-ROW_NUMBER, ID, PERSON, SYMBOLS = "place", "id", "person", "symbols"
+ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
 NUMBER = "number"
 """Of each record: how many there are up to it, where it must be named by that."""
 
@@ -35,6 +37,11 @@ SYMBOLS_AT_ONCE = 1 << 21
 def keep_column(index: int) -> str:
     """The column of the i-th kept column."""
     return f"keep.{index}"
+
+
+def beside_column(index: int) -> str:
+    """The column of the i-th column that is read beside the symbols."""
+    return f"beside.{index}"
 
 
 def gathered(items: Generator[tuple[Item, int]], *, most: int, size: int) -> Generator[list[Item]]:

@@ -11,14 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.layout import EvenBytes
-from symveil.formats.sequences.records import ID, PERSON, ROW_NUMBER, as_text
+from symveil.formats.sequences.records import ID, PERSON, ROW_NUMBER, SYMBOLS, TIME, as_text, beside_column, is_list
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
+from symveil.formats.sequences.stamps import StampReader
 from symveil.models.alphabet import Alphabet
+from symveil.models.attributes import PublicValues
+from symveil.models.times import Stamps
 from symveil.numbers.progress import Progress, listener, named
 
 
@@ -34,6 +39,7 @@ class SequenceFile(ABC):
     """The columns that are written, where it has any."""
     times: ArtificialTimes | None = None
     """What is written in the place of the true times; None: no times are written."""
+    _stamps: StampReader = StampReader()
 
     @property
     @abstractmethod
@@ -81,6 +87,33 @@ class SequenceFile(ABC):
         """Cells of persons as names; null where one is no name."""
         return spelled_names(cells)
 
+    def stamps(self, batch: pa.RecordBatch) -> Stamps:
+        """The times of all symbols of some records, one after the other, where a column of times was asked for."""
+        lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        column = batch.column(TIME)
+        if self.form == "long":
+            return self._stamps.cells(column.flatten())
+        return self._stamps.of_sequences(column, lengths)
+
+    def attribute(self, batch: pa.RecordBatch, index: int, values: PublicValues) -> NDArray[np.int64]:
+        """The codes of an attribute of all symbols of some records, one after the other; -1 where it has no value.
+
+        In wide form a cell has a list with as many values as there are symbols, or one value for all of them.
+        """
+        column = batch.column(beside_column(index))
+        if self.form == "long":
+            return values.codes(texts_of(column.flatten()), self.plain)
+        lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        if not is_list(column.type):
+            return np.repeat(values.codes(texts_of(column), self.plain), lengths)
+        cells = [cell if cell is not None and len(cell) == size else [None] * size
+                 for cell, size in zip(column.to_pylist(), lengths.tolist(), strict=True)]  # fmt: skip
+        return values.codes(None if each is None else str(each) for cell in cells for each in cell)
+
+    def plain(self, text: str) -> str:
+        """What a cell says: in JSON without the quotes around it."""
+        return text
+
     def _owners(self, batch: pa.RecordBatch) -> Any:
         if PERSON in batch.schema.names:
             return batch.column(PERSON)
@@ -115,6 +148,15 @@ class SequenceFile(ABC):
     def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Records as the rows of the file."""
         return batch
+
+
+def texts_of(column: Any) -> list[str | None]:
+    """The cells of a column as text, each by itself; None where one has none."""
+    try:
+        texts: list[str | None] = as_text(column).to_pylist()
+    except (pa.ArrowException, ValueError, LookupError):  # lists, records
+        return [None] * len(column)
+    return texts
 
 
 class RecordWriter:

@@ -40,6 +40,8 @@ from symveil.formats.sequences.records import (
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
+    TIME,
+    beside_column,
     check_lengths,
     first_empty_symbol,
     is_list,
@@ -57,6 +59,7 @@ from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_json import JsonRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
+from symveil.formats.sequences.stamps import StampReader
 from symveil.formats.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
 
@@ -149,6 +152,7 @@ class _TableFile(SequenceFile):
         self._source, self.file, self.unit = source, source.file, source.unit
         self._delimiter = {} if options.delimiter is None else {"delimiter": options.delimiter}
         self._longest = longest
+        self._stamps = StampReader(options.date_format, source.plain, options.separator)
         self.written = columns.written(source.names)
         self._made_here = made_here
         """The columns that do not pass as they are."""
@@ -161,6 +165,9 @@ class _TableFile(SequenceFile):
 
     def spelled(self, cells: Any) -> Any:
         return self._source.spelled(cells)
+
+    def plain(self, text: str) -> str:
+        return self._source.plain(text)
 
     def row_writer(self, out: BinaryIO, rows: pa.RecordBatch | None) -> RowWriter:
         # the columns of a file without records are text, since nothing better is known
@@ -231,6 +238,9 @@ class _WideFile(_TableFile):
             arrays[PERSON] = rows.column(columns.person)
         arrays[SYMBOLS] = self._symbols(sequences, row_numbers)
         arrays |= {keep_column(index): rows.column(name) for index, name in enumerate(columns.keep)}
+        arrays |= {beside_column(index): rows.column(name) for index, name in enumerate(columns.attributes)}
+        if columns.time is not None:
+            arrays[TIME] = rows.column(columns.time)
         batch = pa.record_batch(list(arrays.values()), names=list(arrays))
         check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
         return batch

@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -35,6 +35,8 @@ from symveil.formats.sequences.records import (
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
+    TIME,
+    beside_column,
     gathered,
     keep_column,
     made_in_order,
@@ -42,6 +44,7 @@ from symveil.formats.sequences.records import (
 )
 from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.stamps import StampReader
 from symveil.models.names import numeral_name, person_name
 from symveil.numbers.holder import note_input
 
@@ -74,8 +77,17 @@ _UNSET = {
 """What a declaration in the head says as the value: that of attributes which are missing, and none is."""
 
 
+class TimesOfLog(Protocol):
+    """Times that a log has and that are not the true ones: it says what they are."""
+
+    @property
+    def sentence(self) -> str:
+        """What they are, for people who open the log."""
+        ...
+
+
 class XesWriter(RowWriter):
-    """Writes records as the traces of a log."""
+    """Writes records as the traces of a log: with artificial times, or with those in the column of times."""
 
     def __init__(
         self,
@@ -83,7 +95,7 @@ class XesWriter(RowWriter):
         columns: LongColumns,
         kinds: Mapping[str, str],
         kind_of_symbols: str,
-        times: ArtificialTimes | None,
+        times: TimesOfLog | None,
     ) -> None:
         self._out = out
         self._columns, self._kinds, self._kind_of_symbols = columns, kinds, kind_of_symbols
@@ -119,6 +131,7 @@ class XesWriter(RowWriter):
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Some more traces."""
+        own_times = batch.column(TIME).to_pylist() if TIME in batch.schema.names else None
         keeps = [(name, batch.column(keep_column(index)).to_pylist()) for index, name in enumerate(self._columns.keep)]
         for row, (name, symbols) in enumerate(
             zip(batch.column(ID).to_pylist(), batch.column(SYMBOLS).to_pylist(), strict=True)
@@ -127,7 +140,8 @@ class XesWriter(RowWriter):
             for key, values in keeps:
                 if key.startswith(CASE_PREFIX) and values[row] is not None:
                     lines.append(self._line(key, key.removeprefix(CASE_PREFIX), values[row]))
-            for at, (symbol, time) in enumerate(zip(symbols, self._time_lines(len(symbols)), strict=True)):
+            lines_of_times = self._time_lines(len(symbols)) if own_times is None else map(_time_element, own_times[row])
+            for at, (symbol, time) in enumerate(zip(symbols, lines_of_times, strict=True)):
                 lines += ["<event>", _element(self._kind_of_symbols, self._columns.symbol, symbol), time]
                 for key, values in keeps:
                     if not key.startswith(CASE_PREFIX) and values[row][at] is not None:
@@ -137,10 +151,10 @@ class XesWriter(RowWriter):
 
     def _time_lines(self, count: int) -> list[str]:
         """The times of the first `count` events, made once for all traces."""
-        if self._times is None:
+        if not isinstance(self._times, ArtificialTimes):
             return [""] * count
         if len(self._texts) < count:
-            self._texts = [_element("date", _TIME, time) for time in self._times.texts(max(count, 64))]
+            self._texts = [_time_element(time) for time in self._times.texts(max(count, 64))]
         return self._texts[:count]
 
     def close(self) -> None:
@@ -152,6 +166,10 @@ class XesWriter(RowWriter):
 
     def _put(self, text: str) -> None:
         self._out.write(text.encode())
+
+
+def _time_element(time: str) -> str:
+    return _element("date", _TIME, time)
 
 
 def _element(kind: str, key: str, value: str) -> str:
@@ -204,7 +222,10 @@ class XesFile(SequenceFile):
             order=options.order,  # without it events stay as they stand: XES says that this is their order
             person=options.person,
             keep=options.keep,
+            time=options.time,
+            attributes=options.attributes,
         )
+        self._stamps = StampReader(options.date_format)
         if not self.columns.case.startswith(_CASE):
             raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
         if times is not None and PROCESS_MINING["order"] in (*self.columns.keep, self.columns.symbol):
@@ -297,6 +318,19 @@ class XesFile(SequenceFile):
             else:
                 values = [[event.get(name) for event in trace.events] for _, trace in traces]
                 arrays[keep_column(index)] = pa.array(values, type=pa.list_(pa.string()))
+        for column, name in [
+            *([] if columns.time is None else [(TIME, columns.time)]),
+            *((beside_column(index), name) for index, name in enumerate(columns.attributes)),
+        ]:
+            arrays[column] = pa.array(
+                [
+                    [trace.values.get(name.removeprefix(_CASE))] * len(trace.events)
+                    if name.startswith(_CASE)
+                    else [event.get(name) for event in trace.events]
+                    for _, trace in traces
+                ],
+                type=pa.list_(pa.string()),
+            )
         return pa.record_batch(
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
@@ -385,6 +419,11 @@ class XesFile(SequenceFile):
         of_traces = {name.removeprefix(_CASE) for name in names if name.startswith(_CASE)}
         return of_traces, {name for name in names if not name.startswith(_CASE)}
 
+    def unrequired(self) -> frozenset[str]:
+        """The attributes that are only read beside the symbols: where one is missing, it is unknown."""
+        own = self.columns
+        return frozenset(own.beside) - {own.case, own.symbol, own.order, own.person, *own.keep}
+
     @property
     def longest(self) -> int:
         """The longest trace that is believed."""
@@ -459,6 +498,8 @@ class _Handler:
         if key not in wanted:
             return
         value = attributes.get("value")
+        if (value is None or len(value) > _LONGEST_VALUE) and prefix + str(key) in self._reader.unrequired():
+            return  # a time or an attribute that is read beside the symbols refuses nothing
         if value is None or len(value) > _LONGEST_VALUE:
             raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
         values[key] = value

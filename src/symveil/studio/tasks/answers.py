@@ -24,7 +24,7 @@ from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
-from symveil.release.central_promise import queries_of
+from symveil.release.spec import queries_of
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
 from symveil.studio.tasks.subject import read_whole

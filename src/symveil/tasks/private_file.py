@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table import random_groups
-from symveil.formats.compatibility import choice_from_manifest, model_name
+from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
 from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
@@ -26,10 +26,11 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
+from symveil.mechanisms.calibrate import RowLaws
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
-from symveil.release.promise import Release
+from symveil.release.spec import LocalSpec
 from symveil.storage.atomic import digest_of, digest_of_folder, released_files
 from symveil.storage.opening import is_regular
 
@@ -68,31 +69,52 @@ def model_beside(manifest: Path) -> Path | None:
         return None  # it is refused where it is read
 
 
-def open_released(
-    source: Any, document: dict[str, Any], *, cluster: str | None = None, keep: tuple[str, ...] = ()
-) -> Iterator[SequenceFile]:
-    """The private file, each file of a private folder, or a private table in memory, opened as the manifest says.
+def rows_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The laws in a manifest: of the lengths in the file, and of that which averages are about, where it is another."""
+    return [*document["law"], *document.get("stand_in", ())]
+
+
+def release_from_manifest(
+    document: dict[str, Any], *, model: Model | None, where: str, prove: bool = False
+) -> LocalSpec:
+    """What a manifest describes: the choice, and the mechanism by its laws; nothing is searched for.
 
     Parameters
     ----------
-    source
-        The private file or folder, or the table.
     document
-        Its manifest.
-    cluster
-        A column that says which sequences belong together: those of a person, in the readers' words.
-    keep
-        Kept columns to read as well.
+        The manifest. One of 0.2 has no laws: they are calibrated again.
+    model
+        Its model.
+    where
+        Its file, for messages.
+    prove
+        Whether the laws are proved again, one evaluation each.
     """
-    named = ColumnOptions.from_names(document["output"]["columns"])
-    columns = replace(named, person=cluster, person_option="cluster", keep=keep)
-    if is_frame(source):
-        yield opened_frame(source, replace(columns, delimiter=None))
-        return
-    files = [file for file in released_files(source) if suffix(file) == ".parquet"] if source.is_dir() else [source]
-    guarded = document["output"].get("spreadsheet_safe") is True
-    for each in files:
-        yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
+    choice = choice_from_manifest(document)
+    laws = None if is_of_0_2(document) else RowLaws(choice, rows_of(document), document["classes"], where, prove)
+    return LocalSpec.from_choice(choice, alphabet=document["alphabet"], model=model, laws=laws)
+
+
+def _described(source: Any, manifest: str | Path | None) -> tuple[dict[str, Any], Path]:
+    """The manifest of a private file, folder or table, and where it was read from."""
+    if manifest is None and is_frame(source):
+        given = getattr(source, "attrs", {}).get(ATTRS)
+        if given is None:
+            raise ParameterError(
+                "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
+                "the promise in its .attrs", found="none",
+            )  # fmt: skip
+        path = Path(f"table.attrs[{ATTRS!r}]")
+        document = checked_manifest(given, where=str(path))
+        if document.central:
+            raise FileError(str(path), expected="the promise of private sequences", found="another one")
+        return document.document, path
+    path = manifest_path(path_of(source)) if manifest is None else Path(manifest)
+    if manifest is None and not path.exists():
+        raise FileError(
+            str(path), expected="the manifest beside the private file", found="none; name it with `manifest`"
+        )
+    return read_manifest(path).document, path
 
 
 _COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
@@ -101,49 +123,97 @@ _MOST_SEQUENCES = 200_000_000
 _NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
 
 
-class ReleasedWords:
-    """A private file or table with its manifest: the bytes are those that it tells, and words come as codes."""
+class PrivateFile:
+    """A private file, folder or table with its manifest; words come as codes.
+
+    `open` reads the manifest, compares the bytes with it, and has the mechanism by the laws in it. Made from a
+    document, it is opened as that says, and nothing is compared.
+
+    Parameters
+    ----------
+    source
+        The private file or folder, or the table.
+    document
+        Its manifest.
+    manifest_file
+        Where that was read from, for messages; None: beside the file.
+    cluster
+        A column that says which sequences belong together: those of a person, in the readers' words.
+    """
+
+    release: LocalSpec
+    """What was released by what, where the file was opened."""
+    count: int
+    """How many sequences there are, where the file was opened."""
 
     def __init__(
-        self, source: Any, *, manifest: str | Path | None, model: Model | str | Path | None, cluster: str | None
+        self, source: Any, document: dict[str, Any], *, manifest_file: Path | None = None, cluster: str | None = None
     ) -> None:
         self._frame, self.cluster = source if is_frame(source) else None, cluster
         self.path = Path("table") if self._frame is not None else path_of(source)
-        self.manifest_file = Path(manifest) if manifest is not None else manifest_path(self.path)
-        self.document: dict[str, Any] = self._manifest(named=manifest is not None)
-        with self.as_file_errors():
-            self._check_bytes()
-            if self.document.get("policy") is not None:
+        self.manifest_file = manifest_path(self.path) if manifest_file is None else manifest_file
+        self.document = document
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        *,
+        manifest: str | Path | None = None,
+        model: Model | str | Path | None = None,
+        cluster: str | None = None,
+    ) -> Self:
+        """A private file as its manifest describes it.
+
+        Parameters
+        ----------
+        source
+            The private file or folder, or the table.
+        manifest
+            Its manifest, where that lies elsewhere than beside it.
+        model
+            The model, or its file, where it is not beside the manifest.
+        cluster
+            A column that says which sequences belong together.
+        """
+        document, manifest_file = _described(source, manifest)
+        own = cls(source, document, manifest_file=manifest_file, cluster=cluster)
+        with own.as_file_errors():
+            own._check_bytes()
+            if document.get("policy") is not None:
                 raise InputError(
                     "estimate: expected a release by a mechanism on words, found one with a policy for opacity"
                 )
-            self.release = self._release(model)
-            self.count = int(self.document["counts"]["released"])
-            if not 0 <= self.count <= _MOST_SEQUENCES:
+            own.release = own._release(model)
+            own.count = int(document["counts"]["released"])
+            if not 0 <= own.count <= _MOST_SEQUENCES:
                 raise FileError(
-                    f"{self.manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
+                    f"{manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
                     found="more",
                 )  # fmt: skip
+        return own
 
-    def _manifest(self, *, named: bool) -> dict[str, Any]:
-        if self._frame is None or named:
-            if not named and not self.manifest_file.exists():
-                raise FileError(
-                    str(self.manifest_file), expected="the manifest beside the private file",
-                    found="none; name it with `manifest`",
-                )  # fmt: skip
-            return read_manifest(self.manifest_file).document
-        document_given = getattr(self._frame, "attrs", {}).get(ATTRS)
-        if document_given is None:
-            raise ParameterError(
-                "manifest", expected="the manifest of a private table, or one of pandas as privatize returned it, with "
-                "the promise in its .attrs", found="none",
-            )  # fmt: skip
-        self.manifest_file = Path(f"table.attrs[{ATTRS!r}]")
-        document = checked_manifest(document_given, where=str(self.manifest_file))
-        if document.central:
-            raise FileError(str(self.manifest_file), expected="the promise of private sequences", found="another one")
-        return document.document
+    def files(self, *, keep: tuple[str, ...] = (), time: str | None = None) -> Iterator[SequenceFile]:
+        """The private file, each file of a private folder, or the table, opened as the manifest says.
+
+        Parameters
+        ----------
+        keep
+            Kept columns to read as well.
+        time
+            The column of times, where they are to be read as well.
+        """
+        named = ColumnOptions.from_names(self.document["output"]["columns"])
+        columns = replace(named, person=self.cluster, person_option="cluster", keep=keep, time=time)
+        if self._frame is not None:
+            yield opened_frame(self._frame, replace(columns, delimiter=None))
+            return
+        files = [self.path]
+        if self.path.is_dir():
+            files = [file for file in released_files(self.path) if suffix(file) == ".parquet"]
+        guarded = self.document["output"].get("spreadsheet_safe") is True
+        for each in files:
+            yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
 
     def as_file_errors(self) -> _AsFileErrors:
         """A block in which whatever a strange manifest leads to becomes one line."""
@@ -171,18 +241,13 @@ class ReleasedWords:
             raise ParameterError("model", expected=f"the model, or its file, which {where}", found="none")
         return load_word_model(path), str(path)
 
-    def _release(self, model: Model | str | Path | None) -> Release:
+    def _release(self, model: Model | str | Path | None) -> LocalSpec:
         loaded = None
         if self.document["model"] is not None:
-            loaded, model_name_shown = self._model(model)
+            loaded, name = self._model(model)
             if model_digest(loaded) != self.document["digests"]["model"]:
-                raise FileError(model_name_shown, expected="the model that the manifest tells", found="another one")
-        release = Release.of(
-            choice_from_manifest(self.document),
-            alphabet=self.document["alphabet"],
-            model=loaded,
-            laws=self.document.get("law", ()),
-        )
+                raise FileError(name, expected="the model that the manifest tells", found="another one")
+        release = release_from_manifest(self.document, model=loaded, where=str(self.manifest_file))
         if alphabet_digest(release.alphabet) != self.document["digests"]["alphabet"]:
             raise FileError(f"{self.manifest_file}: $.alphabet", expected="that of its digest", found="another one")
         return release
@@ -206,20 +271,17 @@ class ReleasedWords:
     def _clusters(self) -> dict[str, int]:
         """The clusters in the order in which they come."""
         numbers: dict[str, int] = {}
-        for file in self._files():
+        for file in self.files():
             for batch in reported_records(file, "estimating"):
                 for name in pc.unique(file.clusters(batch)).to_pylist():
                     numbers.setdefault(name, len(numbers))
         return numbers
 
-    def _files(self) -> Iterator[SequenceFile]:
-        return open_released(self.path if self._frame is None else self._frame, self.document, cluster=self.cluster)
-
     def batches(self, groups: int) -> Iterator[Batch]:
         """The words, each in one of so many random groups."""
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0
-        for file in self._files():
+        for file in self.files():
             for batch in reported_records(file, "estimating"):
                 codes, lengths = encode_lists(batch.column(SYMBOLS), self.release.alphabet)
                 if len(codes) and codes.min() < 0:

@@ -1,0 +1,229 @@
+"""Attributes of events and cases beside a law of words: one private table for each, with its share of ε.
+
+*Promise.* A person with n_j events that have a listed value in each of r rows adds ⌊M/(r·n_j)⌋ for each of them, at
+most M in all; of an attribute of cases ⌊M/T⌋ for each of T cases. Rows follow from released tables. So the proof of
+`time_tables` holds word for word. Values that are not listed add nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name
+from symveil.central.event_times import Entries, summed
+from symveil.central.noise import Neighbours, Query
+from symveil.central.support import Support
+from symveil.central.time_law import tilted
+from symveil.central.time_tables import FEWEST_PERSONS, digest_of_names
+from symveil.central.word_law import Floats
+from symveil.errors import TooLargeError
+from symveil.estimation.statistics import Indices
+from symveil.estimation.table import projected
+from symveil.models.attributes import PublicValues
+from symveil.models.word import Codes, Lengths
+from symveil.randomness import BitSource, RecordKey
+
+USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)
+"""Of ε, for each attribute."""
+OF_CASES = "case:"
+"""What the names of attributes of cases begin with."""
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeLaw:
+    """How likely each value of an attribute is, given the activity of an event.
+
+    Parameters
+    ----------
+    values
+        The public values.
+    row_of_activity
+        The row of each activity; of an attribute of cases all have one.
+    shares
+        For each row the shares of the values.
+    """
+
+    values: PublicValues
+    row_of_activity: Indices = field(repr=False)
+    shares: Floats = field(repr=False)
+
+    @property
+    def of_cases(self) -> bool:
+        """Whether a case has one value."""
+        return self.values.name.startswith(OF_CASES)
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            **self.values.document(),
+            "row_of_activity": self.row_of_activity.tolist(),
+            "shares": self.shares.tolist(),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], symbols: int) -> Self:
+        """The law of an attribute in a model file; a ValueError where it is none."""
+        values = PublicValues.from_document(document)
+        rows = np.array(document["row_of_activity"], dtype=np.int64).reshape(-1)
+        shares = np.array(document["shares"], dtype=np.float64)
+        right = len(rows) == symbols and rows.min(initial=0) >= 0
+        right = right and shares.shape == (int(rows.max(initial=-1)) + 1, len(values))
+        if (
+            not right
+            or not (np.isfinite(shares) & (shares >= 0)).all()
+            or (np.abs(shares.sum(axis=1) - 1) > 1e-6).any()
+        ):
+            raise ValueError("sizes that do not fit")
+        return cls(values, rows, shares)
+
+    def drawn(self, codes: Codes, lengths: Lengths, bits: BitSource) -> list[str]:
+        """A value for each event: drawn independently given its activity; the events of a case share one of cases."""
+        count = len(lengths) if self.of_cases else len(codes)
+        rows = np.zeros(count, dtype=np.int64) if self.of_cases else self.row_of_activity[codes]
+        at = _uniform(count, bits)
+        ends = np.cumsum(self.shares, axis=1)
+        number = (at[:, None] * ends[rows, -1:] >= ends[rows]).sum(axis=1).clip(0, len(self.values) - 1)
+        texts = self.values.sampled(number, _uniform(count, bits))
+        return (
+            [text for text, size in zip(texts, lengths.tolist(), strict=True) for _ in range(size)]
+            if self.of_cases
+            else texts
+        )
+
+
+def _uniform(count: int, bits: BitSource) -> Floats:
+    return np.asarray((bits.words(count) >> np.uint64(11)).astype(np.float64) * _UNIT)
+
+
+def attribute_queries(names: Sequence[str], epsilon: Fraction, neighbours: Neighbours) -> tuple[Query, ...]:
+    """A query for each attribute, with its ε.
+
+    >>> [each.name for each in attribute_queries(["ward"], Fraction(1, 10), "add-remove")]
+    ['attribute: ward']
+    """
+    return tuple(Query(name=f"attribute: {name}", epsilon=epsilon, bound=1, neighbours=neighbours) for name in names)
+
+
+def attribute_rows(codes: Codes, lengths: Lengths, symbols: int, persons: float, least: float) -> Indices:
+    """The row of each activity: its own where some words of the released law expect enough weight in it.
+
+    Parameters
+    ----------
+    codes, lengths
+        Words of the released law.
+    symbols
+        How many activities there are.
+    persons
+        How many persons there are by released tables.
+    least
+        The weight that a row needs.
+    """
+    word = np.repeat(np.arange(len(lengths)), lengths)
+    pairs = np.unique(word * symbols + codes)
+    rows_of = np.bincount(pairs // symbols, minlength=len(lengths))
+    weight = np.bincount(pairs % symbols, weights=1.0 / rows_of[pairs // symbols], minlength=symbols)
+    own = weight * persons / max(len(lengths), 1) >= least
+    return np.asarray(np.where(own, np.cumsum(own) - 1, int(own.sum())), dtype=np.int64)
+
+
+def attribute_sums(
+    read: Read, index: int, support: Support, row_of_activity: Indices, size: int, *, of_cases: bool, cut: bool
+) -> list[int]:
+    """The sums of an attribute by row and value.
+
+    Parameters
+    ----------
+    read
+        Reads all legal words with their attributes.
+    index
+        Which attribute.
+    support
+        The lengths of words that count.
+    row_of_activity, size
+        The rows, and how many values there are.
+    of_cases
+        Whether the value of a case is that of its first event.
+    cut
+        Whether longer words count with their first events, or not at all.
+    """
+    parts = []
+    for batch in read():
+        words = batch if cut else batch.only(np.asarray(batch.lengths <= support.longest))
+        value = words.attributes[index]
+        counted = (words.lengths >= support.shortest)[words.word] & (words.position < support.longest) & (value >= 0)
+        events = np.flatnonzero(counted & (words.position == 0) if of_cases else counted)
+        row = np.zeros(len(events), dtype=np.int64) if of_cases else row_of_activity[words.codes[events]]
+        parts.append((words.groups[words.word[events]], row, value[events]))
+    own = Entries.gathered(parts)
+    rows = 1 if of_cases else int(row_of_activity.max(initial=-1)) + 1
+    return summed(own.rows * size + own.values, own.shared(), rows * size)
+
+
+def learn_attributes(
+    attributes: Sequence[PublicValues],
+    support: Support,
+    symbols: Sequence[str],
+    words: tuple[Codes, Lengths],
+    read: Read,
+    *,
+    cut: bool,
+    persons: float,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    keys: RecordKey,
+) -> tuple[tuple[AttributeLaw, ...], tuple[Query, ...]]:
+    """The laws of attributes, and the queries that they cost.
+
+    Parameters
+    ----------
+    attributes
+        Their public values.
+    support, symbols, words
+        The released law of words: its lengths, the names of activities, and some words of it.
+    read
+        Reads all legal words with their attributes.
+    cut
+        Whether longer words count with their first events, or not at all.
+    persons
+        How many persons there are by released tables.
+    epsilon
+        For each attribute.
+    neighbours
+        Between which files.
+    keys
+        Where noise comes from.
+    """
+    queries = attribute_queries([each.name for each in attributes], epsilon, neighbours)
+    laws = []
+    for index, (values, query) in enumerate(zip(attributes, queries, strict=True)):
+        of_cases, size = values.name.startswith(OF_CASES), len(values)
+        rows = np.zeros(support.symbols, dtype=np.int64)
+        if not of_cases:  # fewer would say less of a row than the sum of all rows does
+            least = size * float(query.scale / GRID)
+            rows = attribute_rows(*words, support.symbols, max(FEWEST_PERSONS, persons), least)
+        count = int(rows.max(initial=-1)) + 1
+        listed = [sorted(symbols[code] for code in np.flatnonzero(rows == row).tolist()) for row in range(count)]
+        cells = [cell_name([digest_of_names(own), value]) for own in listed for value in values.values]
+        sums = attribute_sums(read, index, support, rows, size, of_cases=of_cases, cut=cut)
+        noisy = np.array([value / GRID for value in query.answered(sums, keys, cells=cells)]).reshape(count, size)
+        deviation = math.sqrt(2) * float(query.scale / GRID)
+        common = tilted(projected(noisy.sum(axis=0)), np.full(size, 1 / size), deviation * math.sqrt(count))
+        laws.append(AttributeLaw(values, rows, np.array([tilted(row, common, deviation) for row in noisy])))
+    return tuple(laws), queries
+
+
+def require_small(attributes: Sequence[PublicValues], symbols: int) -> None:
+    """Refuse tables that would take minutes of noise alone."""
+    for each in attributes:
+        if len(each) * symbols > MOST_CELLS:
+            raise TooLargeError(
+                f"attribute {each.name}: expected at most {MOST_CELLS:,} activities x values, found "
+                f"{len(each) * symbols:,}; group its values"
+            )

@@ -1,0 +1,208 @@
+"""Times of events as they are written, each read by itself by one public grammar.
+
+ISO 8601 in its extended form: 2014-10-22T11:15:41, with a blank for the T, with a fraction, with Z or an offset, or a
+date alone; or the format that the user declares. How the first time of a file looks decides nothing: one person's way
+of writing must not change how others are read. What is missing, unreadable or impossible is unknown, without a word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from symveil.errors import ParameterError
+from symveil.formats.sequences.event_order import check_format
+from symveil.formats.sequences.records import is_list, is_text
+from symveil.models.times import INSTANT, MICROSECONDS, UNKNOWN, WALL_CLOCK, Stamps
+
+_ISO = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12}))?)?"
+    r"\s?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?)?",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_OFFSET = 24 * 60
+_NOTHING = (0, UNKNOWN)
+Read = tuple[int, int]
+"""Microseconds and a kind."""
+
+
+def read_stamp(text: str) -> Read:
+    """Microseconds since 1970 and the kind of a time by the grammar of ISO 8601; of kind 0 where it is none.
+
+    >>> read_stamp("1970-01-01T01:00:00.5+01:00"), read_stamp("1970-01-02"), read_stamp("2024-02-30")
+    ((500000, 1), (86400000000, 2), (0, 0))
+    """
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
+        return _NOTHING
+    year, month, day, hour, minute, second, fraction, zulu, sign, hours, minutes = match.groups()
+    try:
+        moment = datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+        )
+    except ValueError:
+        return _NOTHING
+    own = int((fraction or "").ljust(6, "0")[:6])
+    offset = 0
+    if sign is not None:
+        offset = int(hours) * 60 + int(minutes or 0)
+        if offset >= _MOST_OFFSET or int(minutes or 0) > 59:
+            return _NOTHING
+        offset = -offset if sign == "-" else offset
+    since = (moment - _EPOCH) // timedelta(microseconds=1) + own - offset * 60 * MICROSECONDS
+    return since, INSTANT if zulu or sign else WALL_CLOCK
+
+
+def _formatted(text: str, spelling: str) -> Read:
+    try:
+        moment = datetime.strptime(text.strip(), spelling)
+    except ValueError:
+        return _NOTHING
+    if moment.tzinfo is None:
+        return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1), WALL_CLOCK
+    return (moment - _EPOCH) // timedelta(microseconds=1), INSTANT
+
+
+@dataclass(frozen=True, slots=True)
+class StampReader:
+    """Reads cells of a column of times.
+
+    Parameters
+    ----------
+    date_format
+        How times are written, as `strptime` has it; None: ISO 8601.
+    plain
+        What a cell says: in JSON a text has quotes around it.
+    separator
+        What separates several times in one text, as it separates the symbols of a sequence.
+
+    >>> StampReader().cells(pa.array(["1970-01-01T00:00:01Z", None, "?"])).kind.tolist()
+    [1, 0, 0]
+    """
+
+    date_format: str | None = None
+    plain: Callable[[str], str] = str
+    separator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.date_format is not None:
+            check_format(self.date_format)
+
+    def cells(self, column: Any) -> Stamps:
+        """The time in each cell."""
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = column.type
+        if pa.types.is_timestamp(kind):
+            return _typed(column, kind)
+        if pa.types.is_date(kind):
+            days = column.cast(pa.timestamp("s"), safe=False)
+            return _typed(days, days.type)
+        if is_text(kind):
+            return self._texts(column)
+        if pa.types.is_null(kind) or pa.types.is_floating(kind):  # as tools write a column without any value
+            return Stamps.unknown(len(column))
+        raise ParameterError("time", expected="a column of timestamps, dates or text", found=f"a column of {kind}")
+
+    def _texts(self, column: Any) -> Stamps:
+        encoded = column.cast(pa.string()).dictionary_encode()
+        reads = [self._read(self.plain(text)) for text in encoded.dictionary.to_pylist()]
+        reads.append(_NOTHING)
+        codes = pc.fill_null(encoded.indices, len(reads) - 1).to_numpy(zero_copy_only=False)
+        own = Stamps.in_calendar(
+            np.array([since for since, _ in reads], dtype=np.int64),
+            np.array([kind for _, kind in reads], dtype=np.int8),
+        )
+        return Stamps(own.microseconds[codes], own.kind[codes])
+
+    def _split(self, column: Any) -> Any:
+        """Texts as lists of times: a list of JSON, or text between separators."""
+        lists = [None if text is None else self._pieces(self.plain(text)) for text in column.to_pylist()]
+        return pa.array(lists, type=pa.list_(pa.string()))
+
+    def _pieces(self, text: str) -> list[str]:
+        if text.startswith("["):
+            return _json_list(text)
+        return text.split(self.separator or None)
+
+    def _read(self, text: str) -> Read:
+        return read_stamp(text) if self.date_format is None else _formatted(text, self.date_format)
+
+    def of_sequences(self, column: Any, lengths: np.ndarray[Any, np.dtype[np.int64]]) -> Stamps:
+        """The times of all symbols, one cell for each sequence: a list of times, or text.
+
+        As many times as symbols are theirs. Two are those of the first and of the last symbol, one is that of the
+        first. Of any other number none is known.
+        """
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        whole = None
+        if not is_list(column.type):
+            whole = self.cells(column)
+            if is_text(column.type):
+                column = self._split(column)
+        total = int(lengths.sum())
+        stamps = Stamps.unknown(total)
+        starts = np.cumsum(lengths) - lengths
+        if is_list(column.type):
+            counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+            # the texts of a list in JSON are no JSON any more
+            reader = self if whole is None else StampReader(self.date_format)
+            inside = reader.cells(column.flatten())
+            first = np.cumsum(counts) - counts
+            same = (counts == lengths) & (lengths > 0)
+            _copy(inside, stamps, _ranges(first[same], lengths[same]), _ranges(starts[same], lengths[same]))
+            for wanted, at, to in (
+                (~same & (counts == 1) & (lengths > 0), first, starts),
+                (~same & (counts == 2) & (lengths > 1), first, starts),
+                (~same & (counts == 2) & (lengths > 1), first + 1, starts + lengths - 1),
+            ):
+                _copy(inside, stamps, at[wanted], to[wanted])
+        if whole is not None:
+            # a cell that is one time as a whole; a blank in it separates nothing
+            one = (whole.kind != UNKNOWN) & (lengths > 0)
+            rest = _ranges(starts[one], lengths[one])
+            stamps.kind[rest] = UNKNOWN
+            _copy(whole, stamps, np.flatnonzero(one), starts[one])
+        return stamps
+
+
+def _json_list(text: str) -> list[str]:
+    try:
+        items = json.loads(text)
+    except ValueError:
+        return []
+    return [item if isinstance(item, str) else "" for item in items] if isinstance(items, list) else []
+
+
+def _typed(column: Any, kind: Any) -> Stamps:
+    known = INSTANT if kind.tz is not None else WALL_CLOCK
+    ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    per_second = {"s": 1, "ms": 1000, "us": MICROSECONDS, "ns": 1000 * MICROSECONDS}[kind.unit]
+    if per_second > MICROSECONDS:
+        microseconds = ticks // (per_second // MICROSECONDS)
+    else:
+        factor = MICROSECONDS // per_second
+        far = np.abs(ticks) > (1 << 62) // factor
+        microseconds = np.where(far, 1 << 62, np.where(far, 0, ticks) * factor)  # impossible: its year is
+    kinds = np.where(column.is_null().to_numpy(zero_copy_only=False), UNKNOWN, known).astype(np.int8)
+    return Stamps.in_calendar(np.asarray(microseconds, dtype=np.int64), kinds)
+
+
+def _ranges(starts: Any, lengths: Any) -> Any:
+    """All numbers from each start on, so many of each."""
+    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+
+
+def _copy(source: Stamps, target: Stamps, at: Any, to: Any) -> None:
+    target.microseconds[to] = source.microseconds[at]
+    target.kind[to] = source.kind[at]

@@ -1,0 +1,502 @@
+"""What a release promises and costs, of public things only: its price for the ledger, its manifest for everybody.
+
+One idea, two kinds: each sequence of a file is released by itself (`LocalSpec`), or one table or model of the whole
+file is (`CentralSpec`). Nothing in either depends on secret words. Nothing in a central one depends on how many
+persons, records or dropped rows there are, but through the released numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.central.cells import GRID
+from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
+from symveil.errors import ParameterError
+from symveil.formats.manifest import (
+    CENTRAL_FORMAT,
+    FORMAT,
+    Manifest,
+    alphabet_digest,
+    model_digest,
+    passes_unprotected,
+)
+from symveil.languages.any_length import AnyLength
+from symveil.languages.graph import Model
+from symveil.laws.adjacency import chosen_adjacency, refuse_thin, share_of_positions
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.parameters import read_epsilon, require_spellable
+from symveil.laws.protection import Protection, protection
+from symveil.ledger.composition import approximate_loss, pure_loss, symbol_loss
+from symveil.ledger.units import EVERYTHING, PERSON, Unit, charged_units, shown_units
+from symveil.mechanisms.calibrate import RowLaws, law_rows, mechanism_by_rows
+from symveil.mechanisms.choice import BY_NAME, MechanismChoice
+from symveil.mechanisms.mechanism import LengthClass, Mechanism
+from symveil.mechanisms.selection import choose_mechanism
+from symveil.models.alphabet import Alphabet, Symbol
+from symveil.numbers.rationals import at_least, spelled
+from symveil.release.job import Written
+from symveil.release.protocol import Price
+
+_LARGEST_FOR_PROTECTION = 200_000
+"""Length × transitions up to which the protection is worked out."""
+_LONGEST_FOR_PROTECTION = 500
+_WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
+
+
+class ReleaseSpec(ABC):
+    """What is released, from which public things: everything that decides a draw but the words and the key."""
+
+    @property
+    @abstractmethod
+    def budget(self) -> Fraction:
+        """ε: what each sequence, or each person, loses at most."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> Unit:
+        """Between which files or sequences ε bounds the loss."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> str:
+        """How the loss is distributed, for ledgers that compose losses."""
+
+    @property
+    @abstractmethod
+    def alphabet(self) -> Alphabet | None:
+        """The public symbols, in the order of their codes; None where there are none."""
+
+    @property
+    @abstractmethod
+    def model(self) -> Model | None:
+        """The public model of the words; None where every word over the alphabet is one."""
+
+    @abstractmethod
+    def options(self, **others: object) -> dict[str, Any]:
+        """The public parameters as they were given: what makes two runs the same command."""
+
+    def price(self) -> Price:
+        """What is charged, and what it is a charge for."""
+        return Price(charge=charged_units(self.budget), loss=self.loss, unit=self.unit)
+
+    def charged(self, *, charged: bool) -> str | None:
+        """The charge as it is shown; None where there is no charge."""
+        return shown_units(charged_units(self.budget)) if charged else None
+
+    def public_digests(self) -> dict[str, str | None]:
+        """Of the alphabet, and of the model where there is one."""
+        return {
+            "alphabet": None if self.alphabet is None else alphabet_digest(self.alphabet),
+            "model": None if self.model is None else model_digest(self.model),
+        }
+
+    def public_words(self, model_file: str | None) -> dict[str, Any]:
+        """The alphabet and the model as manifests have them: one of them, or neither.
+
+        Parameters
+        ----------
+        model_file
+            The plain name of the model's file: which folders its holder has is not public.
+        """
+        listed = None if self.alphabet is None or self.model is not None else self.alphabet.symbols
+        return {
+            "alphabet": None if listed is None else [str(symbol) for symbol in listed],
+            "model": None if self.model is None else {"kind": self.model.kind, "file": model_file},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalSpec(ReleaseSpec):
+    """Each sequence by itself: a choice, and the mechanism that it means on the words of a file.
+
+    Parameters
+    ----------
+    choice
+        Which mechanism, with which parameters.
+    mechanism
+        The mechanism.
+    policy
+        Where a policy for opacity is released: its public parameters, for the manifest and the ledger.
+    """
+
+    choice: MechanismChoice
+    mechanism: Mechanism
+    policy: dict[str, Any] | None = None
+
+    @classmethod
+    def from_choice(
+        cls,
+        choice: MechanismChoice,
+        *,
+        alphabet: Alphabet | Iterable[Symbol] | None,
+        model: Model | None,
+        laws: RowLaws | None = None,
+    ) -> LocalSpec:
+        """The words over an alphabet, or of a model, released as a choice says; by the laws of a manifest if given."""
+        if choice.mechanism in BY_NAME and not BY_NAME[choice.mechanism].private:
+            raise ParameterError("mechanism", expected="one that is private", found=choice.mechanism)
+        # a manifest has to say them, and the check to read them
+        require_spellable(choice.epsilon, "epsilon")
+        require_spellable(choice.offset, "offset")
+        language = choice.language(alphabet=alphabet, model=model)
+        mechanism = choose_mechanism(choice, language) if laws is None else mechanism_by_rows(language, laws)
+        b = chosen_adjacency(choice.adjacency, mechanism.language)
+        return cls(choice=replace(choice, mechanism=mechanism.name, adjacency=b), mechanism=mechanism)
+
+    def document(self) -> dict[str, Any]:
+        """The choice, with the name of the mechanism that it means."""
+        return {**self.choice.document(), "mechanism": self.mechanism.name}
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The symbols, in the order of their codes."""
+        return self.mechanism.alphabet
+
+    @property
+    def model(self) -> Model | None:
+        """The model of the words; None where every word over the alphabet is one."""
+        return self.mechanism.language.model
+
+    @property
+    def budget(self) -> Fraction:
+        """ε for each sequence."""
+        return self.choice.epsilon
+
+    @property
+    def adjacency(self) -> Any:
+        """b as a whole number, or "all"."""
+        return chosen_adjacency(self.choice.adjacency, self.mechanism.language)
+
+    @property
+    def unit(self) -> Unit:
+        """Words so far apart, by what adjacency counts."""
+        choice = self.choice
+        return Unit(adjacency=self.adjacency, metric=choice.metric, public_start=choice.public_start)
+
+    @property
+    def loss(self) -> str:
+        """The loss itself where it is known for words of every length, else that of any mechanism with this ε."""
+        rate = self.mechanism.symbol_rate()
+        return pure_loss(self.budget) if rate is None else symbol_loss(rate, len(self.alphabet), 1)
+
+    def whole_loss(self, *, proved: bool = True) -> Callable[[int], float]:
+        """What two words of a length lose at most, however many symbols differ; infinite where nothing is known.
+
+        Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
+
+        Parameters
+        ----------
+        proved
+            Whether the bound of each length is computed, as for the manifest; else what the choice keeps for all.
+        """
+        mechanism, choice = self.mechanism, self.choice
+
+        def loss(length: int) -> float:
+            if choice.public_start or self.policy is not None:
+                return math.inf
+            if mechanism.metric == "levenshtein":
+                largest = mechanism.curve(np.empty(0, dtype=np.int64)).largest
+                return math.inf if largest is None else mechanism.loss_at(largest)
+            if length == 0:
+                return 0.0
+            if not proved:
+                return mechanism.loss_at(length)
+            own = mechanism.of_length(length)
+            return math.inf if own is None else mechanism.curve(np.array([length])).bound(length)
+
+        return loss
+
+    def options(self, **others: object) -> dict[str, Any]:
+        """The public parameters as they were given: what makes two runs the same command."""
+        choice, costs = self.choice, self.choice.costs
+        document = self.document()
+        if self.model is None and choice.adjacency == 1:
+            # one symbol over an alphabet: every promise means the same, as before there were any
+            document.pop("beyond", None)
+        return {
+            **document,
+            **({} if costs is None else {"costs": costs.digest}),  # a table may be long, and the ledger compares texts
+            **self.public_digests(),
+            **({} if self.policy is None else {"policy": self.policy}),
+            **others,
+        }
+
+    def manifest(
+        self,
+        facts: Mapping[str, object],
+        release_id: str,
+        written: Written,
+        *,
+        version: str,
+        record: str,
+        model_file: Path | None,
+        charged: bool,
+        further: Mapping[str, object],
+    ) -> Manifest:
+        """The manifest. Averages in it are over the public model, never over the data.
+
+        `facts` are public facts about the output, and `record` is what one sequence is there. `further` has what
+        else its reader should know: the day, the columns that pass.
+        """
+        promise, digests = self.promised(written.lengths, charged=charged), self.public_digests()
+        first = ("mechanism", "epsilon", "epsilon_exact", "eta", "b", "how", "guarantee")
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "version": version,
+            "release_id": release_id,
+            **{key: promise[key] for key in first},
+            "parameters": self.document(),
+            "classes": promise["classes"],
+            "law": promise["law"],
+            **self._stand_in(promise["law"], further),
+            **self.public_words(None if model_file is None else model_file.name),
+            "digests": {
+                "model": digests["model"],
+                "alphabet": digests["alphabet"],
+                "output": written.digest,
+                **({} if self.choice.costs is None else {"costs": self.choice.costs.digest}),
+            },
+            "output": facts,
+            "counts": written.counts(),
+            "protection": promise["protection"],
+            "positions_with_alternatives": promise["positions_with_alternatives"],
+            "thin": promise["thin"],
+            "charged": promise["charged"],
+            **({} if self.policy is None else {"policy": self.policy}),
+            "unit": str(self.unit),
+            "record": record,
+            **further,
+        }
+        return Manifest({**document, "passes_unprotected": passes_unprotected(document)})
+
+    def _stand_in(self, rows: Sequence[Mapping[str, Any]], further: Mapping[str, Any]) -> dict[str, Any]:
+        """The law of the length that averages are about, where it is no length of the file."""
+        averages = (further.get("expected_error"), further.get("attacker"))
+        averaged = {each["length"] for each in averages if each is not None}
+        missing = sorted(n for n in averaged if not any(row["lengths"][0] <= n <= row["lengths"][1] for row in rows))
+        return {"stand_in": law_rows(self.mechanism, np.array(missing))} if missing else {}
+
+    def promised(self, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
+        """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
+        classes = self.mechanism.classes(lengths)
+        rates = {each.rate for each in classes}
+        names = {each.mechanism for each in classes}
+        near, share = self.middle_protection(lengths), self.hidden_share(lengths)
+        how = max((each.guarantee.how for each in classes), key=_WEAKNESS.__getitem__, default="exact")
+        return {
+            "mechanism": names.pop() if len(names) == 1 else self.mechanism.name,
+            "epsilon": at_least(self.budget),
+            "epsilon_exact": spelled(self.budget),
+            "eta": spelled(min(rate for rate in rates if rate is not None)) if rates - {None} else None,
+            "b": self.choice.adjacency,
+            "how": how,
+            "guarantee": {
+                "epsilon": max((each.guarantee.epsilon for each in classes), default=0.0),
+                "how": how,
+                "loss_at": self.mechanism.curve(lengths).rows(),
+            },
+            "classes": [_class_document(each) for each in classes],
+            "law": law_rows(self.mechanism, lengths),
+            "protection": None if near is None else near.document(),
+            "positions_with_alternatives": share,
+            "thin": share is not None and 2 * share < 1,
+            "charged": self.charged(charged=charged),
+        }
+
+    def hidden_share(self, lengths: NDArray[np.int64]) -> float | None:
+        """On a model the share of positions of typical sequences that have an alternative within b; None elsewhere.
+
+        A policy for opacity has secrets of its own: it is left out.
+
+        Parameters
+        ----------
+        lengths
+            The lengths that occur.
+        """
+        if self.policy is not None:
+            return None
+        return share_of_positions(self.mechanism.language, self.adjacency, lengths.tolist())
+
+    def refuse_thin(self, lengths: NDArray[np.int64] | None, *, thin: bool) -> None:
+        """Refuse a release that leaves most positions of typical sequences without an alternative, unless it is meant.
+
+        Parameters
+        ----------
+        lengths
+            The lengths that occur; None: they are secret, or not known before something is drawn.
+        thin
+            Whether it is meant.
+        """
+        if lengths is not None and self.policy is None:
+            refuse_thin(self.mechanism.language, self.adjacency, lengths.tolist(), thin=thin)
+
+    def middle_protection(self, lengths: NDArray[np.int64]) -> Protection | None:
+        """How many feasible words lie near a typical word of the middle one of the lengths that occur."""
+        positive = lengths[lengths > 0]
+        if self.model is None or not len(positive):
+            return None
+        length = int(positive[len(positive) // 2])
+        of_any_length = self.mechanism.language
+        language = of_any_length.of_length(length) if isinstance(of_any_length, AnyLength) else None
+        if language is None or language.graph is None or length > _LONGEST_FOR_PROTECTION:
+            return None
+        if length * language.graph.edge_count > _LARGEST_FOR_PROTECTION:
+            return None
+        return protection(language, self.mechanism.adjacency)
+
+
+def _class_document(each: LengthClass) -> dict[str, object]:
+    return {
+        "lengths": list(each.lengths),
+        "mechanism": each.mechanism,
+        "eta": None if each.rate is None else spelled(each.rate),
+        "guarantee": {"epsilon": each.guarantee.epsilon, "how": each.guarantee.how},
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralSpec(ReleaseSpec):
+    """One table or model of the whole file, with one ε per person.
+
+    Parameters
+    ----------
+    kind
+        "count": a table; "learn": a model.
+    epsilon, neighbours
+        What each person loses at most, and between which files.
+    language
+        The public alphabet, or the model whose words are legal; None where there is neither, for a δ.
+    parameters
+        Everything else that was asked for, as JSON.
+    model_file
+        The plain name of the model's file; None where there is none.
+    delta
+        Above 0 where cells are not public: another promise.
+    zones
+        Where origins and destinations are counted by zone: the name of the zone of each symbol, in their order.
+    times
+        What is public about the times of a law that has some, as JSON.
+    attributes
+        The public values of attributes that a law has, and the share of ε of each, as JSON.
+    """
+
+    kind: str
+    epsilon: Fraction
+    neighbours: Neighbours
+    language: AnyLength | None
+    parameters: dict[str, Any]
+    model_file: str | None = None
+    delta: Fraction = Fraction(0)
+    zones: tuple[str, ...] | None = None
+    times: dict[str, Any] | None = None
+    attributes: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def budget(self) -> Fraction:
+        """ε for each person, once."""
+        return self.epsilon
+
+    @property
+    def unit(self) -> Unit:
+        """Persons."""
+        return EVERYTHING if self.neighbours == "replace" else PERSON
+
+    @property
+    def loss(self) -> str:
+        """ε, and δ where there is one."""
+        return approximate_loss(self.epsilon, self.delta)
+
+    @property
+    def alphabet(self) -> Alphabet | None:
+        """The public symbols; None where there are none, for a δ."""
+        return None if self.language is None else self.language.alphabet
+
+    @property
+    def model(self) -> Model | None:
+        """The public model; None where every word over the alphabet counts."""
+        return None if self.language is None else self.language.model
+
+    def options(self, **others: object) -> dict[str, Any]:
+        """The public parameters: what makes two runs the same command."""
+        return {
+            "release": self.kind,
+            "epsilon": spelled(self.epsilon),
+            **({"delta": spelled(self.delta)} if self.delta else {}),
+            "neighbours": self.neighbours,
+            "grid": GRID,
+            **self.public_digests(),
+            **self.parameters,
+            **self._beside(),
+            **others,
+        }
+
+    def _beside(self) -> dict[str, Any]:
+        """What is public of times and attributes, where there are some."""
+        times = {} if self.times is None else {"times": self.times}
+        return times | ({"attributes": list(self.attributes)} if self.attributes else {})
+
+    def promised(self, queries: Sequence[Query]) -> dict[str, Any]:
+        """What follows from the queries: said in the manifest, computed again by the check."""
+        epsilon, delta = (
+            sum((getattr(query, name) for query in queries), Fraction(0)) for name in ("epsilon", "delta")
+        )
+        guarantee = Guarantee.of_loss(epsilon, "certified", delta=delta)
+        return {
+            "guarantee": guarantee.document(),
+            "queries": [query.document() for query in queries],
+            # with other records in a person's place, as many persons are in both files
+            "passes_unprotected": ["number of persons"] if self.neighbours == "replace" else [],
+        }
+
+    def manifest(
+        self, release_id: str, digest: str, *, queries: Sequence[Query], output: dict[str, object], version: str,
+        charged: bool, date: str,
+    ) -> Manifest:  # fmt: skip
+        """The manifest beside the output."""
+        return Manifest(
+            {
+                "format": CENTRAL_FORMAT,
+                "version": version,
+                "release_id": release_id,
+                "release": self.kind,
+                "unit": "person",
+                "neighbours": self.neighbours,
+                "epsilon": at_least(self.epsilon),
+                "epsilon_exact": spelled(self.epsilon),
+                **({"delta": at_least(self.delta), "delta_exact": spelled(self.delta)} if self.delta else {}),
+                "how": "certified",
+                **self.promised(queries),
+                "parameters": self.parameters,
+                **({} if self.zones is None else {"zones": list(self.zones)}),
+                **self._beside(),
+                **self.public_words(self.model_file),
+                "digests": {**self.public_digests(), "output": digest},
+                "output": output,
+                "charged": self.charged(charged=charged),
+                "date": date,
+            }
+        )
+
+
+def queries_of(document: dict[str, Any]) -> tuple[Query, ...]:
+    """The queries that a manifest tells: what decides the noise, and not what it says follows from that."""
+    neighbours = read_neighbours(document["neighbours"])
+    return tuple(
+        Query(
+            name=str(each["query"]),
+            epsilon=read_epsilon(each["epsilon"]),
+            bound=int(each["bound"]),
+            neighbours=neighbours,
+            delta=read_delta(each["delta"]) if "delta" in each else Fraction(0),
+        )
+        for each in document["queries"]
+    )
