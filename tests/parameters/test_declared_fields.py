@@ -115,13 +115,20 @@ def test_a_field_says_what_it_is(kind: type, each: Parameter) -> None:
 
 
 PRIVATIZE = cli.commands["privatize"]
+NO_OPTION = {
+    (MechanismChoice, "costs"): "made from --costs or --places",
+    (ColumnOptions, "person_option"): "for messages",
+    (ColumnOptions, "time"): "count and learn have options for times, which privatize does not pass",
+    (ColumnOptions, "attributes"): "learn has an option for each attribute and its values",
+}
+NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is ColumnOptions)}
 
 
 @every_field
 def test_a_field_is_an_option(kind: type, each: Parameter) -> None:
     """`privatize` takes all of them, and shows what they say."""
     if each.option is None:
-        assert (kind, each.name) in {(MechanismChoice, "costs"), (ColumnOptions, "person_option")}
+        assert (kind, each.name) in NO_OPTION
         return
     if (kind, each.name) == (ColumnOptions, "separator"):
         assert "Wide form" in each.help
@@ -207,7 +214,7 @@ WIDER = {
     ("types", "kinds", "without"),
     [
         (ChoiceParameters, (MechanismChoice,), {"not_private"}),
-        (FileParameters, (MechanismChoice, ColumnOptions, RunOptions), {"not_private", "person_option"}),
+        (FileParameters, (MechanismChoice, ColumnOptions, RunOptions), NOT_BY_NAME),
     ],
 )
 def test_typed_keyword_arguments_are_the_fields(types: type, kinds: tuple[type, ...], without: set[str]) -> None:
@@ -224,7 +231,7 @@ def test_a_signature_shows_the_fields(function: Callable[..., object], kinds: tu
     shown = inspect.signature(function).parameters
     for kind in kinds:
         for each in parameters_of(kind):
-            if each.name not in ("not_private", "person_option"):
+            if each.name not in NOT_BY_NAME:
                 assert shown[each.name].default == (inspect.Parameter.empty if each.required else each.default)
 
 
