@@ -1,8 +1,8 @@
 """Synthetic logs with times against the true ones, by the installed commands: `python -m benchmarks.times [LOG ...]`.
 
-Each run learns a model with fresh noise, draws as many cases as the log has, and compares. Public inputs (periods, lengths,
-activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. Nothing here is private: figures
-depend on the logs, which are public.
+Each run learns a model with fresh noise, draws as many cases as the log has, and compares. Public inputs (periods,
+lengths, activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. Nothing here is private:
+figures depend on the logs, which are public.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ SETTINGS = (
     Setting(
         "sepsis", "1", "2013-11-01..2015-06-30", "1..50", 1050, 10,
         {"cycle_mean_error": 0.28, "cycle_median_error": 0.25, "cycle_p90_error": 0.40, "cycle_w1": 0.30,
-         "wait_median_log2": 2.1, "hour_jsd": 0.045, "start_hour_jsd": 0.06, "weekday_jsd": 0.012, "log_similarity": 0.66},
+         "wait_median_log2": 2.1, "hour_jsd": 0.045, "start_hour_jsd": 0.06, "weekday_jsd": 0.012,
+         "log_similarity": 0.66},
     ),
     Setting(
         "sepsis", "2", "2013-11-01..2015-06-30", "1..50", 1050, 5,
