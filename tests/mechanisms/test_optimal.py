@@ -24,6 +24,7 @@ from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.mechanisms import optimal_programme
+from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.optimal import MOST_WORDS, Optimal
 from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
@@ -45,7 +46,7 @@ def chances(mechanism: Optimal) -> dict[tuple[str, ...], dict[tuple[str, ...], F
     """The table in rationals, by words."""
     symbols = mechanism.alphabet.symbols
     words = [tuple(symbols[code] for code in row) for row in mechanism.inputs(at_most=MOST_WORDS)[0].tolist()]
-    rows, unit = mechanism.law.numerators.tolist(), 1 << mechanism.law.bits
+    rows, unit = mechanism.table.numerators.tolist(), 1 << mechanism.table.bits
     return {
         word: {other: Fraction(value, unit) for other, value in zip(words, row, strict=True)}
         for word, row in zip(words, rows, strict=True)
@@ -63,7 +64,7 @@ def check_exactly(mechanism: Optimal, *, public_start: bool, reach: int) -> None
             own = [each for each in table if not (public_start and each[0] != word[0])]
             worst = max(worst, *(table[word][each] / table[other][each] for each in own))
     assert all(sum(row.values()) == 1 for row in table.values())
-    assert worst == mechanism.law.ratio
+    assert worst == mechanism.table.ratio
     with precision(400):
         loss = arb(worst.numerator).log() - arb(worst.denominator).log()
         assert loss <= arb(mechanism.epsilon.numerator) / mechanism.epsilon.denominator
@@ -305,7 +306,7 @@ def test_a_law_that_loses_more_for_a_place_is_not_taken_for_a_graceful_one() -> 
     language = sv.runs(ROADS, 4)
     graceful = sv.Optimal(language, epsilon=2, adjacency=1, beyond="graceful", solved="flat")
     assert graceful.given_up is None and excess(graceful) <= 1
-    document = {**graceful.law_document(), "adjacent_ratio": graceful.solved.ratio * 1.01}
+    document = {**graceful.solved.document(), "adjacent_ratio": graceful.solved.ratio * 1.01}
     with pytest.raises(ParameterError, match=r"^law: expected a loss of at most epsilon, found a larger one$"):
         sv.Optimal(language, epsilon=2, adjacency=1, beyond="graceful", solved=SolvedLaw.from_document(document))
     with pytest.raises(ParameterError, match=r"^beyond: expected nothing or graceful for mechanism optimal"):
@@ -345,7 +346,7 @@ def unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_document_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     language = sv.runs(ROADS, 3, public_start=True)
     mechanism = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS)
-    document = mechanism.law_document()
+    document = mechanism.solved.document()
     unsolved(monkeypatch)
     law = SolvedLaw.from_document(document)
     again = sv.Optimal(language, epsilon=1, adjacency=2, prior="chain", costs=COSTS, solved=law)
@@ -381,7 +382,7 @@ def test_the_document_is_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_another_document_is_refused_in_one_line(change: dict) -> None:
-    document = sv.Optimal(sv.runs(ROADS, 2), epsilon=1, adjacency=1).law_document() | change
+    document = sv.Optimal(sv.runs(ROADS, 2), epsilon=1, adjacency=1).solved.document() | change
     with pytest.raises(ParameterError, match="^law: expected a law as symveil writes it") as caught:
         SolvedLaw.from_document(document)
     assert "\n" not in str(caught.value)
@@ -405,19 +406,15 @@ def test_a_copy_does_not_solve_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     law = sv.Optimal(sv.runs(ROADS, 3), epsilon=1, adjacency=1)
-    row = {"mechanism": "optimal", "lengths": [3, 3], **law.law_document()}
+    row = {"mechanism": "optimal", "lengths": [3, 3], **law.solved.document()}
     unsolved(monkeypatch)
     for name in ("auto", "optimal"):
-        family = sv.select_mechanism(
-            runs_of_any_length(ROADS), epsilon=1, mechanism=name, adjacency=1, calibration="tight"
-        )
-        told = family.with_laws([row, {"mechanism": "exponential", "lengths": [1, 2]}]).of_length(3)
-        assert isinstance(told, Optimal)
-        assert told.digest == law.digest
-        with pytest.raises(ParameterError, match="^law: expected a row for each length with mechanism optimal"):
-            family.with_laws([{**row, "lengths": [2, 3]}])
-    other = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism="exponential", adjacency=1)
-    assert other.with_laws([row]) is other  # another mechanism was asked for
+        choice = sv.MechanismChoice(epsilon=1, mechanism=name, adjacency=1, beyond="nothing")
+        classes = [{"lengths": [3, 3], "guarantee": {"epsilon": 1.0, "how": "exact"}}]
+        family = mechanism_by_rows(runs_of_any_length(ROADS), RowLaws(choice, [row], classes, "manifest", prove=True))
+        read = family.of_length(3)
+        assert isinstance(read, Optimal)
+        assert read.digest == law.digest
 
 
 # --- refusals ------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class ByLength(Mechanism):
 
     def __getstate__(self) -> dict[str, object]:
         # a worker is handed the laws that are known: it does not search for them again
-        made = {length: each for length, each in self._made.computed() if each is None or "law" in vars(each)}
+        made = dict(self._made.computed())
         return super().__getstate__() | {"_known": {**self._known, **made}}
 
     @property

@@ -174,6 +174,11 @@ class EditChannel(Mechanism):
         """The loss of one edit, by kind of edit."""
         return channel_loss(self.parameters, len(self.alphabet))
 
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the release carries no information: at this ε no channel does better than to delete everything."""
+        return self.law.tells_nothing
+
     def loss_beyond(self, distance: int) -> float:
         """The loss of one edit for each: words one edit apart lead from any word to any other.
 

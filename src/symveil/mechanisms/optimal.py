@@ -292,6 +292,10 @@ class Optimal(Mechanism):
         """The table that words are drawn from."""
         return exact_law(self.solved, self.programmes, self._groups)
 
+    def __getstate__(self) -> dict[str, object]:
+        _ = self.law  # a worker with another version of the solver would find another one
+        return super().__getstate__()
+
     def loss_beyond(self, distance: int) -> float:
         """Under the graceful promise (d/b)·ε, which is proved of the table.
 
