@@ -1,8 +1,8 @@
 """Synthetic logs with times against the true ones, by the installed commands: `python -m benchmarks.times [LOG ...]`.
 
 Each run learns a model with fresh noise, draws as many cases as the log has, and compares. Public inputs (periods,
-lengths, activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. Nothing here is private:
-figures depend on the logs, which are public.
+lengths, activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. The logs are public,
+so nothing here is private.
 """
 
 from __future__ import annotations
