@@ -41,7 +41,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what an analyst cannot learn, and what the published mechanisms would have made of the same trips.
     """
-    from symveil.mechanisms.attacker import percent
+    from symveil.mechanisms.attacker.view import percent
     from symveil.numbers.rationals import shown_at_least, spelled
     from symveil.tasks.demo import run_demo
     from symveil.tasks.demo_report import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage

@@ -16,7 +16,7 @@ from pathlib import Path
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, Trip, millford, town_plan
 from symveil.languages.runs import runs
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker import AttackerView, percent
+from symveil.mechanisms.attacker.view import AttackerView, percent
 from symveil.numbers.rationals import shown_at_least, spelled
 from symveil.pictures.charts import Curve, Whisker, curves_svg, whiskers_svg
 from symveil.pictures.road_map import road_weights_svg

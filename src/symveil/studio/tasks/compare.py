@@ -17,7 +17,7 @@ from fractions import Fraction
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
-from symveil.mechanisms.attacker import percent
+from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
