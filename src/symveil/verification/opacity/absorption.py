@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.errors import TooLargeError
 from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
-from symveil.verification.opacity.exploration import NOWHERE, SINK
+from symveil.verification.opacity.estimators import NOWHERE, SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 
 _EFFORT, _CLOSE = Effort(restarts=8, steps=300), 1e-14
