@@ -28,7 +28,8 @@ from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain,
 from symveil.models.names import unlike
 from symveil.models.word import Codes
 from symveil.numbers.conversions import decimal, shortened, upper_bound
-from symveil.pictures.charts import Chart, bars_chart
+from symveil.pictures.charts import bars_chart
+from symveil.pictures.marks import Chart
 
 MOST_STATES = 200_000
 

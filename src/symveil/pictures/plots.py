@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import InputError, ParameterError, either
-from symveil.pictures.charts import Box, Chart, Dot, Label, Line, Mark
+from symveil.pictures.marks import Box, Chart, Dot, Label, Line, Mark
 from symveil.pictures.text import CARD, displayable
 from symveil.storage.atomic import write_files
 

@@ -19,7 +19,8 @@ from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.models.names import shown, unlike
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact
-from symveil.pictures.charts import Band, Chart, Curve, curves_chart
+from symveil.pictures.charts import Band, Curve, curves_chart
+from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart
 from symveil.storage.atomic import write_text
 from symveil.verification.privacy_verdict import PrivacyVerdict
