@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import Document, remarks, told
-from symveil.pictures.charts import Curve, curves_svg
+from symveil.pictures.charts import Curve, curves_chart
 
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
 
@@ -116,7 +116,9 @@ def growth_picture(document: Document, name: str) -> str:
         if growth["peer_sizes"]:
             peers.setdefault(row["peer"], Curve(row["peer"], growth["peer_sizes"], growth["peer_seconds"], "dashed"))
     title, axis = PICTURES[name]
-    return curves_svg([*curves, *peers.values()], title=title, x_label=axis, y_label="seconds", logarithmic=True)
+    return curves_chart(
+        [*curves, *peers.values()], title=title, x_label=axis, y_label="seconds", logarithmic=True
+    ).to_svg()
 
 
 def _file(picture: str) -> str:
