@@ -10,7 +10,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.languages.open import OpenWords
-from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.code_law import excess
 from symveil.models.alphabet import Alphabet
 
 pytestmark = pytest.mark.usefixtures("shared_cache")

@@ -13,7 +13,7 @@ import symveil as sv
 from symveil.errors import ParameterError
 from symveil.laws.losses import by_distances, enumerated, worst_deltas
 from symveil.ledger.composition import composed_epsilon, symbol_loss
-from symveil.mechanisms.interoperability import pairs_of_laws
+from symveil.mechanisms.code_law import pairs_of_laws
 from symveil.mechanisms.mechanism import Mechanism
 
 EPSILONS = np.linspace(-3, 3, 61)

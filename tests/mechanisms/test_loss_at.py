@@ -14,7 +14,7 @@ from mechanisms.every_mechanism import EVERY_MECHANISM
 from symveil.errors import ParameterError
 from symveil.languages.run_laws import log_probabilities
 from symveil.laws.guarantee import Guarantee
-from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 
 ROUNDING = 1e-9

@@ -17,8 +17,8 @@ from symveil.calibration.effort import all_certificates_are_quick
 from symveil.examples.road_network import grid_roads, town
 from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.cost_weighted import CostWeighted
-from symveil.mechanisms.interoperability import excess
 from symveil.tasks.doubts import given_up_notes
 
 SPARSE = sv.MarkovChain.from_transitions(

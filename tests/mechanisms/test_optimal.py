@@ -24,7 +24,7 @@ from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
-from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.optimal import programme as optimal_programme
 from symveil.mechanisms.optimal.law import SolvedLaw, allowed_ratio
 from symveil.mechanisms.optimal.mechanism import MOST_WORDS, Optimal

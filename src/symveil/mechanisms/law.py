@@ -11,14 +11,16 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import ParameterError
+from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
+from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.optimal.law import SolvedLaw
@@ -162,7 +164,27 @@ def parameter_names(kind: type) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(kind).parameters if name not in _WORDS_AND_RESULTS)
 
 
-def chosen_parameters(kind: type, choice: Any) -> dict[str, Any]:
+class RequestedParameters(Protocol):
+    """What a mechanism reads of a choice, which names mechanisms and so stands above them."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The privacy budget."""
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """How many symbols are hidden; None: not chosen."""
+
+    @property
+    def grace(self) -> Fraction | None:
+        """K: what is kept beyond the adjacency; None: nothing."""
+
+    @property
+    def costs(self) -> CostTable | None:
+        """What each pair of symbols costs, where that was given."""
+
+
+def chosen_parameters(kind: type, choice: RequestedParameters) -> dict[str, Any]:
     """The parameters of a choice that a kind of mechanism has.
 
     Parameters
@@ -182,7 +204,9 @@ def chosen_parameters(kind: type, choice: Any) -> dict[str, Any]:
     return chosen
 
 
-def law_from_row(kind: type, language: Language, choice: Any, row: Mapping[str, Any], proved: Guarantee) -> Law:
+def law_from_row(
+    kind: type, language: Language, choice: RequestedParameters, row: Mapping[str, Any], proved: Guarantee
+) -> Law:
     """The law in a row of a manifest. Nothing is proved: `Mechanism.proved_again` does that.
 
     Parameters
@@ -223,7 +247,7 @@ def law_from_row(kind: type, language: Language, choice: Any, row: Mapping[str, 
         kind=row["mechanism"],
         language=language,
         epsilon=choice.epsilon,
-        adjacency=choice.adjacency,
+        adjacency=chosen_adjacency(choice.adjacency, language),
         parameters=tuple((name, given[name]) for name in names if name in given),
         rate=rate,
         proved=proved,

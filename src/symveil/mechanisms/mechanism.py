@@ -1,38 +1,31 @@
-"""What every mechanism shares: words in, words out, the law of each, and a guarantee."""
+"""What every mechanism shares: how it is made, words in, words out."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.languages.language import FAR, Language, Metric
+from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize, product_size
-from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, LossCurve
-from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
-from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
-from symveil.mechanisms.interoperability import CodeLaw, Interoperable
-from symveil.mechanisms.law import Law, chosen_parameters, parameter_names
-from symveil.models.alphabet import Alphabet
+from symveil.mechanisms.code_law import CodeLaw
+from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters, parameter_names
 from symveil.models.word import Codes, Lengths, Word, decode, split_words
 from symveil.numbers.once import computed_once, searched_once
-from symveil.numbers.rationals import Number, spelled
+from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
     from symveil.calibration.weighting import Weighting
     from symveil.languages.run_weights import RunWeights
-    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +38,13 @@ class LengthClass:
     guarantee: Guarantee
 
 
-class Mechanism(CodeLaw, Interoperable, ABC):
+class Mechanism(CodeLaw):
     """A mechanism that takes a word of a language and releases a word.
 
     A subclass says its `proved_loss`, its `_log_probabilities`, the law of the distance (`_law`) and how it draws
     (`_draw`); where it releases symbol by symbol, also `_moves`. What differs between languages, it asks the language.
     """
 
-    name: str
-    """What people call it by."""
-    label: ClassVar[str]
-    """Its name in a list that people choose from."""
-    metric: ClassVar[Metric] = "hamming"
-    """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
-    private: ClassVar[bool] = True
-    """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
-    zero_epsilon_allowed: ClassVar[bool] = False
     of_many_lengths: bool = False
     """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
     chosen_because: str | None = None
@@ -68,36 +52,16 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     price_of_grace: str | None = None
     """What a promise for words within b alone would change, where that is much and known; None elsewhere."""
 
-    def __init__(
-        self, language: Language, *, epsilon: Number, adjacency: Adjacency | None = None, calibration: str = "tight"
-    ) -> None:
-        if getattr(language, "metric", None) != self.metric:
-            raise ParameterError("language", expected=_LANGUAGES[self.metric], found=type(language).__name__)
-        adjacency = chosen_adjacency(adjacency, language)
-        farthest = language.largest_distance
-        everything = isinstance(adjacency, str) and adjacency == "all"
-        if everything and language.max_length is None and self.metric == "levenshtein":
-            raise ParameterError(
-                "adjacency", expected='a whole number, or max_length with "all", which bounds it', found="all"
-            )
-        self.language: Final = language
-        self.epsilon: Final = read_epsilon(epsilon, zero_allowed=self.zero_epsilon_allowed)
-        self._given_adjacency: Final = adjacency
-        self.adjacency: Final = read_adjacency(
-            adjacency, length=FAR - 1 if farthest is None else language.max_length or 0
-        )
-        self.calibration: Final = read_calibration(calibration)
-
-    @property
-    def reach(self) -> int:
-        """b, or the largest distance between two words where that is smaller: a larger b asks for no more."""
-        farthest = self.language.largest_distance
-        return self.adjacency if farthest is None else min(self.adjacency, farthest)
+    @classmethod
+    def on_language(cls, language: Language, **parameters: Any) -> Self:
+        """The mechanism for the words of a language, with the parameters of its constructor."""
+        return cls(language, **parameters)
 
     @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+    def from_choice(cls, language: Language, choice: RequestedParameters) -> Self:
         """The mechanism on this language with the parameters of a choice that it takes."""
-        return cls(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen_parameters(cls, choice))
+        chosen = chosen_parameters(cls, choice)
+        return cls.on_language(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen)
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
@@ -108,7 +72,7 @@ class Mechanism(CodeLaw, Interoperable, ABC):
         law
             The law, of this kind.
         """
-        made = cls(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
+        made = cls.on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
         vars(made)["law"] = law
         return made
 
@@ -152,63 +116,11 @@ class Mechanism(CodeLaw, Interoperable, ABC):
         )
 
     @abstractmethod
-    def _law(self, codes: Codes | None) -> DistanceLaw:
-        """The law of the distance from this word; None stands for any word where all have the same law."""
-
-    @abstractmethod
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         """A private word for each word of the language: all of them one after the other, with their lengths.
 
         Bits belong to rows: what is drawn for a word takes its bits from `bits.of_row` or the like.
         """
-
-    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
-        """The release of this word symbol by symbol, in rationals, and a bound on the error of ln P in that.
-
-        Of the released word the first `shown` symbols are shown.
-        """
-        del codes, shown
-        raise ParameterError("mechanism", expected="one that releases symbol by symbol, as a chain", found=self.name)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The loss that the mechanism really has, at every distance, rounded upwards, and how it is known."""
-        curve = LossCurve(max(self.adjacency, 1), self.language.largest_distance, self.loss_at)
-        return replace(self.proved_loss, curve=curve)
-
-    # --- what the language says ----------------------------------------------------------------
-
-    @property
-    def alphabet(self) -> Alphabet:
-        """The symbols, in the order of their codes."""
-        return self.language.alphabet
-
-    @property
-    def length(self) -> int | None:
-        """How many symbols every word has; None where words have different lengths."""
-        return self.language.length
-
-    @property
-    def released_language(self) -> Language:
-        """The words that may come out: those that may be handed in, unless a mechanism says otherwise."""
-        return self.language
-
-    @property
-    def largest_output(self) -> int | None:
-        """How long a released word can be; None where there is no bound."""
-        return self.language.max_length
-
-    def inputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
-        """The words that may be handed in, by their length: all, or those of up to `length` symbols."""
-        return self.language.by_length(at_most=at_most, longest=length)
-
-    def outputs(self, length: int | None = None, *, at_most: int) -> list[Codes]:
-        """The words that may be released, by their length: all, or those of up to `length` symbols."""
-        return self.released_language.by_length(at_most=at_most, longest=length)
-
-    def distance(self, word: Codes, words: Codes) -> NDArray[np.int64]:
-        """How far each row of `words` is from `word`, by what adjacency counts."""
-        return self.language.distance(word, words)
 
     # --- what is public about a release --------------------------------------------------------
 
@@ -235,11 +147,6 @@ class Mechanism(CodeLaw, Interoperable, ABC):
     def tells_apart(self) -> bool:
         """Whether some words that are not adjacent can be distinguished, however small ε is."""
         return False
-
-    @property
-    def described(self) -> str:
-        """Its name, with what else tells it from others of that name."""
-        return self.name
 
     @property
     def weighting(self) -> Weighting | None:
@@ -385,29 +292,6 @@ class Mechanism(CodeLaw, Interoperable, ABC):
         """The same for words that the language is known to have: `language.first_refused` has passed them."""
         return self._draw(codes, lengths, bits) if len(lengths) else (codes.copy(), lengths.copy())
 
-    # --- the law -------------------------------------------------------------------------------
-
-    def distances(self, word: Word | None = None) -> DistanceLaw:
-        """The law of the distance between `word` and its private version.
-
-        On the free language it is the same for every word, so the word may be left out.
-        """
-        if word is None:
-            if not self.language.homogeneous:
-                where = "on a model" if self.language.graph is not None else "where lengths differ"
-                raise WordError(f"word: expected a word, because {where} the law depends on it, found none")
-            return self._law(None)
-        return self._law(self.language.encode(word))
-
-    def probability(self, word: Word, released: Word) -> float:
-        """P(released | word)."""
-        return math.exp(self.log_probability(word, released))
-
-    def log_probability(self, word: Word, released: Word) -> float:
-        """ln P(released | word): finite for every word that can be released, however unlikely."""
-        row = self.released_language.encode(released)[None, :]
-        return float(self._log_probabilities(self.language.encode(word), row)[0])
-
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the automaton around a word, on a model of its product with it."""
         runs = self.language.runs
@@ -415,44 +299,6 @@ class Mechanism(CodeLaw, Interoperable, ABC):
             return product_size(runs, runs.encode(word))
         automaton = hamming_automaton(word, alphabet=self.alphabet)
         return AutomatonSize(automaton.state_count, automaton.edge_count)
-
-    # --- for verifiers -------------------------------------------------------------------------
-
-    def release_chain(self, words: Iterable[Word], *, output_length: int | None = None) -> ReleaseChain:
-        """The mechanism as a labelled chain, with a state for each of these words to start from.
-
-        A mechanism without a longest output shows the first `output_length` symbols and whether more follow.
-
-        >>> import symveil as sv
-        >>> mechanism = sv.Exponential(sv.words("ab", 2), epsilon=1)
-        >>> compiled = mechanism.release_chain(["ab", "aa"])
-        >>> compiled.chain
-        LabelledChain(11 states, 17 transitions, 4 labels, 1 related pair)
-        >>> sv.verify_privacy(compiled, epsilon="1.0001", delta=0).holds
-        True
-        """
-        rows = [self.language.encode(word) for word in words]
-        if not rows:
-            raise WordError("words: expected at least one word, found none")
-        return self.compile_chain(rows, output_length=output_length)
-
-    def compile_chain(self, words: Sequence[Codes], *, output_length: int | None = None) -> ReleaseChain:
-        """The same for words as codes."""
-        shown = self._shown(words, output_length)
-        compiled = [self._moves(row, shown) for row in words]
-        return release_chain(
-            self.alphabet,
-            shown if self.length is not None else shown + 1,  # where lengths differ, a step says that the word ends
-            [(start, moves) for start, moves, _ in compiled],
-            log_error=max(error for _, _, error in compiled),
-        )
-
-    def _shown(self, words: Sequence[Codes], output_length: int | None) -> int:
-        """How many symbols of a released word a chain shows."""
-        del words
-        if self.largest_output is None or output_length is not None:
-            raise ParameterError("output_length", expected="none: all of a released word is shown", found=output_length)
-        return self.largest_output
 
     # --- it is what it was built as ------------------------------------------------------------
 
@@ -479,9 +325,3 @@ class Mechanism(CodeLaw, Interoperable, ABC):
             f"{type(self).__name__}({self.language!r}, epsilon={spelled(self.epsilon)}, "
             f"adjacency={self.adjacency}, calibration={self.calibration!r})"
         )
-
-
-_LANGUAGES = {
-    "hamming": "a language such as words(alphabet, length) or runs(model, length)",
-    "levenshtein": "words_up_to(alphabet, max_length) or runs_up_to(model, max_length)",
-}

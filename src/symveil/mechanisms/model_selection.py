@@ -32,8 +32,8 @@ from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online.mechanism import Online
 from symveil.mechanisms.optimal.mechanism import Optimal

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from symveil.errors import ModelError
-from symveil.models.model_diagrams import automaton_diagram
+from symveil.models.model_diagrams import model_diagram
 from symveil.models.names import (
+    counted,
     mentioned_names,
     ordered_names,
     require_known,
@@ -18,8 +19,9 @@ from symveil.models.names import (
     require_some,
     shown,
 )
-from symveil.pictures.diagram import Diagram
+from symveil.pictures.diagram import Diagram, Edge
 from symveil.pictures.svg import Drawable
+from symveil.pictures.text import symbol_label
 
 Transition = tuple[str, str | None, str]
 """(state, symbol, state); the symbol None is a silent move."""
@@ -72,8 +74,13 @@ class Automaton(Drawable):
         return cls(states=names, transitions=tuple(rows), initial=initial, accepting=accepting)  # type: ignore[arg-type]
 
     def to_diagram(self) -> Diagram:
-        """The automaton: accepting states with a double outline, silent moves dashed."""
-        return automaton_diagram(self)
+        """The automaton: accepting states with a double outline, silent moves dashed.
+
+        >>> automaton = Automaton.from_transitions([("p", "a", "q"), ("q", None, "p")], initial="p", accepting=["q"])
+        >>> [(edge.label, edge.dashed) for edge in automaton.to_diagram().edges]
+        [('a', False), ('ε', True)]
+        """
+        return _diagram("Automaton", self, accepting=self.accepting)
 
     def __repr__(self) -> str:
         return (
@@ -119,13 +126,32 @@ class TransitionSystem(Drawable):
 
     def to_diagram(self) -> Diagram:
         """The states and the actions between them."""
-        return automaton_diagram(self)
+        return _diagram("Transition system", self)
 
     def __repr__(self) -> str:
         return (
             f"TransitionSystem({len(self.states)} states, {len(self.transitions)} transitions, "
             f"initial {self.initial!r})"
         )
+
+
+def _diagram(noun: str, model: Automaton | TransitionSystem, *, accepting: Sequence[str] = ()) -> Diagram:
+    return model_diagram(
+        f"{noun} of {counted(len(model.states), 'state')}",
+        model.states,
+        [
+            Edge(
+                source=source,
+                target=target,
+                label="ε" if symbol is None else symbol_label(symbol),
+                dashed=symbol is None,
+            )
+            for source, symbol, target in model.transitions
+        ],
+        initial=(model.initial,),
+        accepting=accepting,
+        dashed_meaning="silent move",
+    )
 
 
 def _validate(model: Automaton | TransitionSystem, *, silent_allowed: bool) -> dict[str, None]:

@@ -14,11 +14,20 @@ from typing import ClassVar, Self, cast
 
 from symveil.errors import ModelError
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.model_diagrams import labelled_diagram
-from symveil.models.names import mentioned_names, ordered_names, require_known, require_name, require_rows, shown
+from symveil.models.model_diagrams import model_diagram
+from symveil.models.names import (
+    counted,
+    mentioned_names,
+    ordered_names,
+    require_known,
+    require_name,
+    require_rows,
+    shown,
+    unlike,
+)
 from symveil.numbers.once import computed_once
-from symveil.numbers.rationals import Number
-from symveil.pictures.diagram import Diagram
+from symveil.numbers.rationals import Number, spelled
+from symveil.pictures.diagram import Diagram, Edge
 from symveil.pictures.svg import Drawable
 
 AND = "&"
@@ -210,7 +219,7 @@ class LabelledChain(Drawable):
             leaving[source].append((label, target, chance))
             entered[target][label] = None
         labels = dict.fromkeys(names, START_LABEL)
-        into = {(state, label): _fresh(f"{state} after {label}", labels) for state in names for label in entered[state]}
+        into = {(state, label): unlike(f"{state} after {label}", labels) for state in names for label in entered[state]}
         labels |= {name: label for (_, label), name in into.items()}
         copies = [(state, state) for state in names] + [(name, state) for (state, _), name in into.items()]
         return cls.from_transitions(
@@ -263,7 +272,7 @@ class LabelledChain(Drawable):
         moves = {state: state for state in chain.states if state in final}
         if shown_last := [state for state in moves if own[state] != end]:
             # what a final state shows is part of the word: the end comes after it
-            last = _fresh("end", own)
+            last = unlike("end", own)
             own[last] = end
             moves |= {**dict.fromkeys(shown_last, last), last: last}
         return cls(
@@ -328,15 +337,31 @@ class LabelledChain(Drawable):
     # --- showing -------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        related = f", {len(self.related)} related pair{'s' * (len(self.related) != 1)}" if self.related else ""
+        related = f", {counted(len(self.related), 'related pair')}" if self.related else ""
         return (
             f"LabelledChain({len(self.states)} states, {len(self.transitions)} transitions, "
             f"{len(set(self.labels))} labels{related})"
         )
 
     def to_diagram(self) -> Diagram:
-        """The chain: under each state the label that is seen, probabilities in red, related states marked."""
-        return labelled_diagram(self)
+        """The chain: under each state the label that is seen, probabilities in red, related states marked.
+
+        >>> chain = LabelledChain.from_transitions([("s", "t", 1), ("t", "t", 1)], labels={"s": "a", "t": "b"})
+        >>> [(node.label, node.column) for node in chain.to_diagram().nodes]
+        [(('s', 'a'), 0), (('t', 'b'), 1)]
+        """
+        return model_diagram(
+            repr(self),
+            self.states,
+            [
+                Edge(source=source, target=target, annotation=spelled(chance))
+                for source, target, chance in self.transitions
+            ],
+            marked={state for pair in self.related for state in pair},
+            labels=self.labels,
+            label_meaning="state, and under it the label that is seen",
+            annotation_meaning="probability",
+        )
 
     def _repr_svg_(self) -> str | None:
         return self.to_svg() if len(self.states) <= _MOST_SHOWN else None
@@ -364,9 +389,3 @@ def _labelled_rows(rows: Iterable[tuple[str, str, str, Number]]) -> list[tuple[s
         for column, kind in enumerate(("state", "label", "state")):
             require_name(row[column], where=f"transitions[{index}][{column}]", kind=kind)
     return cast("list[tuple[str, str, str, Number]]", checked)
-
-
-def _fresh(name: str, taken: Mapping[str, str]) -> str:
-    while name in taken:
-        name += "'"
-    return name

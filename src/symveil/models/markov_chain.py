@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from symveil.errors import ModelError
-from symveil.models.model_diagrams import chain_diagram
-from symveil.models.names import require_known, require_names, require_rows, shown
+from symveil.models.model_diagrams import model_diagram
+from symveil.models.names import counted, require_known, require_names, require_rows, shown
 from symveil.models.probabilities import read_transitions, require_probability, require_sums
 from symveil.numbers.rationals import Number
-from symveil.pictures.diagram import Diagram
+from symveil.pictures.diagram import Diagram, Edge
 from symveil.pictures.svg import Drawable
+from symveil.pictures.text import probability_label
 
 _COLUMNS = "three values: state, state, probability"
 
@@ -90,8 +91,22 @@ class MarkovChain(Drawable):
         return cls(states=names, transitions=tuple(rows), initial=initial)
 
     def to_diagram(self) -> Diagram:
-        """The chain with its probabilities in red."""
-        return chain_diagram(self)
+        """The chain with its probabilities in red.
+
+        >>> chain = MarkovChain.from_transitions([("a", "a", "1/3"), ("a", "b", "2/3"), ("b", "a", 1)])
+        >>> [edge.annotation for edge in chain.to_diagram().edges]
+        ['1/3', '2/3', '1']
+        """
+        return model_diagram(
+            f"Markov chain of {counted(len(self.states), 'state')}",
+            self.states,
+            [
+                Edge(source=source, target=target, annotation=probability_label(chance))
+                for source, target, chance in self.transitions
+            ],
+            initial=() if self.initial is None else (self.initial,),
+            annotation_meaning="probability of a step",
+        )
 
     def __repr__(self) -> str:
         start = "" if self.initial is None else f", initial {self.initial!r}"

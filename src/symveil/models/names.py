@@ -116,6 +116,15 @@ def unlike(name: str, taken: Container[object]) -> str:
     return name
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "state"), counted(2, "state")
+    ('1 state', '2 states')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def shown(value: object) -> str:
     """`value` for a message: on one line, and short.
 

@@ -23,8 +23,9 @@ from fractions import Fraction
 from typing import ClassVar, Literal, Self, cast
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.models.model_diagrams import system_diagram
+from symveil.models.model_diagrams import model_diagram
 from symveil.models.names import (
+    counted,
     mentioned_names,
     ordered_names,
     require_known,
@@ -33,6 +34,7 @@ from symveil.models.names import (
     require_rows,
     require_some,
     shown,
+    unlike,
 )
 from symveil.models.probabilities import (
     ROUNDED_SUM,
@@ -42,8 +44,9 @@ from symveil.models.probabilities import (
     require_sums,
 )
 from symveil.numbers.rationals import Number
-from symveil.pictures.diagram import Diagram
+from symveil.pictures.diagram import Diagram, Edge
 from symveil.pictures.svg import Drawable
+from symveil.pictures.text import probability_label, symbol_label
 
 Move = tuple[str, str, str]
 """(state, event, state)."""
@@ -152,7 +155,7 @@ class StochasticSystem(Drawable):
 
     def to_diagram(self) -> Diagram:
         """The system as in Z25 Fig. 3a: secret states marked, probabilities in red, unobservable events dashed."""
-        return system_diagram(self)
+        return _diagram(self)
 
     def __repr__(self) -> str:
         return f"StochasticSystem({_counted(self)})"
@@ -244,13 +247,36 @@ class LogicalSystem(Drawable):
 
     def to_diagram(self) -> Diagram:
         """The system with its secret states marked and its unobservable events dashed."""
-        return system_diagram(self)
+        return _diagram(self)
 
     def __repr__(self) -> str:
         return f"LogicalSystem({_counted(self)})"
 
 
 PartiallyObserved = StochasticSystem | LogicalSystem
+
+
+def _diagram(system: PartiallyObserved) -> Diagram:
+    observable = set(system.observable)
+    return model_diagram(
+        f"System of {counted(len(system.states), 'state')}, {len(system.secret) or 'none'} of them secret",
+        system.states,
+        [
+            Edge(
+                source=source,
+                target=target,
+                label=symbol_label(event),
+                annotation=probability_label(chance[0]) if chance else "",
+                dashed=event not in observable,
+            )
+            for source, event, target, *chance in system.transitions
+        ],
+        initial=system.initial_states,
+        marked=system.secret,
+        annotation_meaning="probability of an event",
+        marked_meaning="secret state",
+        dashed_meaning="unobservable event",
+    )
 
 
 def _validate(system: PartiallyObserved) -> dict[str, None]:
@@ -286,13 +312,8 @@ def _require_move(move: Move, known: dict[str, None], *, where: str) -> None:
 
 
 def _counted(system: PartiallyObserved) -> str:
-    counts = (
-        (len(system.states), "state"),
-        (len(system.transitions), "transition"),
-        (len(system.observable), "observable event"),
-        (len(system.secret), "secret state"),
-    )
-    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+    counts = map(len, (system.states, system.transitions, system.observable, system.secret))
+    return ", ".join(map(counted, counts, ("state", "transition", "observable event", "secret state")))
 
 
 SecretEpoch = Literal[1, 2]
@@ -449,21 +470,20 @@ def starting_in(
         if notes is not None:
             notes.append("several initial states without probabilities: no probability of a violation is computed")
         return as_logical(system, initial=names)
-    start = _fresh(_START, set(system.states))
+    start = unlike(_START, set(system.states))
     taken = {event for _, event, _, _ in system.transitions} | set(system.observable)
     moves: list[tuple[str, str, str, Fraction]] = []
     for name, chance in initial.items():
-        event = _fresh(f"{_START}{len(moves) + 1}", taken)
+        event = unlike(f"{_START}{len(moves) + 1}", taken)
         taken.add(event)
         moves.append((start, event, name, chance or Fraction(0)))
     is_secret = not whole_runs or set(names) <= set(system.secret)
-    return StochasticSystem(
+    return replace(
+        system,
         states=(start, *system.states),
         transitions=(*moves, *system.transitions),
         initial=start,
-        observable=system.observable,
         secret=(*system.secret, *([start] if is_secret else [])),
-        controllable=system.controllable,
     )
 
 
@@ -477,9 +497,3 @@ def as_logical(system: StochasticSystem, *, initial: Sequence[str] | None = None
         secret=system.secret,
         controllable=system.controllable,
     )
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name

@@ -23,7 +23,7 @@ from symveil.laws.public_words import public_words
 from symveil.mechanisms.attacker.versions import attacker_of_versions
 from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
-from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numbers.conversions import decimal

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from flint import arb
@@ -46,9 +46,6 @@ from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, uniform_below
-
-if TYPE_CHECKING:
-    from symveil.mechanisms.choice import MechanismChoice
 
 NOMINAL_LENGTH = 100
 """The public length for which parameters are chosen where no other is named."""
@@ -114,13 +111,11 @@ class EditChannel(Mechanism):
                 )
 
     @classmethod
-    def from_choice(cls, language: Language, choice: MechanismChoice) -> Self:
+    def on_language(cls, language: Language, **parameters: Any) -> Self:
         """The channel for the words of a language, which must be all words over its alphabet."""
         if language.graph is not None:
             raise cls.refusal_of_models()
-        return cls(
-            language.alphabet, epsilon=choice.epsilon, adjacency=choice.adjacency, max_length=language.max_length
-        )
+        return cls(language.alphabet, max_length=language.max_length, **parameters)
 
     @classmethod
     def refusal_of_models(cls) -> ParameterError:
@@ -132,19 +127,6 @@ class EditChannel(Mechanism):
         )
 
     # --- parameters and guarantee --------------------------------------------------------------
-
-    @classmethod
-    def from_law(cls, law: Law) -> Self:
-        """The channel with the numbers of a law."""
-        made = cls(
-            law.language.alphabet,
-            epsilon=law.epsilon,
-            adjacency=law.adjacency,
-            max_length=law.language.max_length,
-            **dict(law.parameters),
-        )
-        vars(made)["law"] = law
-        return made
 
     def _calibrated(self, claimed: Law | None) -> Law:
         """Exact for one edit; b times that is a bound for b edits."""

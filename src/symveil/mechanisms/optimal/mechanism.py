@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency, read_beyond
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
-from symveil.mechanisms.law import Law, chosen_parameters
+from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal.programme import MOST_ROWS, NumberedWords, Programme
@@ -35,9 +35,6 @@ from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_boun
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
 from symveil.randomness import BitSource, Boundaries
-
-if TYPE_CHECKING:
-    from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
 
 MOST_WORDS = 400
 """More words are refused."""
@@ -164,7 +161,7 @@ class Optimal(Mechanism):
         return made
 
     @classmethod
-    def flat(cls, language: FreeLanguage | RunLanguage, choice: MechanismChoice) -> Self | None:
+    def flat(cls, language: FreeLanguage | RunLanguage, choice: RequestedParameters) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
         It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, O2).
