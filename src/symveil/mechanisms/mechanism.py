@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.languages.language import FAR, Language, Metric
+from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, LossCurve
@@ -24,7 +24,7 @@ from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration,
 from symveil.mechanisms.interoperability import CodeLaw, Interoperable
 from symveil.mechanisms.law import Law, chosen_parameters, parameter_names
 from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Lengths, Word, decode, split_words
+from symveil.models.word import FAR, Codes, Lengths, Metric, Word, decode, split_words
 from symveil.numbers.once import computed_once, searched_once
 from symveil.numbers.rationals import Number, spelled
 from symveil.randomness import BitSource, system_bits
