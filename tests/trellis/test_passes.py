@@ -256,6 +256,39 @@ def test_scaled_layers_are_the_layers(case: Case) -> None:
             assert not layer.any()
 
 
+@given(case=cases())
+def test_wide_floats_do_not_leave_their_range(case: Case) -> None:
+    wide = semirings.WIDE_FLOATS
+    trellis = Trellis(
+        edges=case.edges,
+        length=case.length,
+        semiring=wide,
+        final=wide.ends(case.ends),
+        worth=lambda position: case.numbers[position] * (1e250 if position % 2 else 1e-250),
+    )
+    exact = Trellis(
+        edges=case.edges,
+        length=case.length,
+        semiring=semirings.RATIONALS,
+        final=semirings.RATIONALS.ends(case.ends),
+        worth=lambda position: np.array(
+            [Fraction(1e250 if position % 2 else 1e-250) * number for number in case.numbers[position].tolist()],
+            dtype=object,
+        ),
+    )
+
+    def number(value: np.ndarray) -> Fraction:
+        return Fraction(value[0]) * Fraction(2) ** int(value[1]) if value[0] else Fraction(0)
+
+    for layer, rationals in zip(backward(trellis), backward(exact), strict=True):
+        for one, two in zip(layer, rationals, strict=True):
+            assert abs(number(one) - two) <= Fraction(1, 10**12) * two
+    through = through_edges(trellis, wide.ends(case.starts))
+    for one, two in zip(through, through_edges(exact, semirings.RATIONALS.ends(case.starts)), strict=True):
+        for values, value in zip(one, two, strict=True):
+            assert abs(number(values) - value) <= Fraction(1, 10**12) * value
+
+
 def test_counts_leave_64_bits_when_they_have_to() -> None:
     edges = Csr(first=np.array([0, 3]), target=np.zeros(3, dtype=np.int64))
     trellis = Trellis(edges=edges, length=80, semiring=semirings.COUNTS, final=semirings.COUNTS.ends(np.array([True])))

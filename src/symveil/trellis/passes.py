@@ -51,7 +51,7 @@ class Trellis:
     final
         What ending in each state is worth.
     worth
-        What a step at a position is worth along each edge, as the semiring takes it; None: 1.
+        What a step at a position is worth along each edge, as the semiring takes it; None, or where it is None: 1.
 
     >>> from symveil.trellis.semirings import COUNTS
     >>> edges = Csr(first=np.array([0, 2, 3]), target=np.array([0, 1, 0]))          # aa, ab, ba, and no bb
@@ -68,15 +68,13 @@ class Trellis:
 
     def back(self, position: int, after: Values) -> Values:
         """What is to come from each state, by what is to come after a step."""
-        reached = after[self.edges.target]
-        if self.worth is not None:
-            reached = self.semiring.times(self.worth(position), reached)
-        return self.semiring.sums(self.edges, reached)
+        worth, reached = self.worth and self.worth(position), after[self.edges.target]
+        return self.semiring.sums(self.edges, reached if worth is None else self.semiring.times(worth, reached))
 
     def along(self, position: int, before: Values, source: Indices) -> Values:
         """What came before at the end of each edge, by what came before at its source."""
-        values = before[source]
-        return values if self.worth is None else self.semiring.onwards(self.worth(position), values)
+        worth, values = self.worth and self.worth(position), before[source]
+        return values if worth is None else self.semiring.onwards(worth, values)
 
 
 def backward(steps: Steps, *, begin: int = 0, settles: bool = False) -> list[Values]:
@@ -134,8 +132,8 @@ def scaled(layer: Floats, axes: int | tuple[int, ...] | None) -> tuple[Floats, F
     return layer / divisor, np.log(divisor)
 
 
-def forward(trellis: Trellis, start: Values, *, begin: int = 0) -> Iterator[Values]:
-    """What came before in each state, from position `begin` to the end, each layer when it is needed.
+def forward(trellis: Trellis, start: Values) -> Iterator[Values]:
+    """What came before in each state, layer by layer, each when it is needed.
 
     Parameters
     ----------
@@ -143,18 +141,39 @@ def forward(trellis: Trellis, start: Values, *, begin: int = 0) -> Iterator[Valu
         What the pass goes over.
     start
         What beginning in each state is worth.
-    begin
-        The first position.
     """
     source, into = trellis.edges.source, trellis.edges.reversed()
     layer = start
     yield layer
-    for position in range(begin, trellis.length):
+    for position in range(trellis.length):
         layer = trellis.semiring.sums(into, trellis.along(position, layer, source))
         yield layer
 
 
-def through_edges(trellis: Trellis, start: Values) -> Iterator[Values]:
+def scaled_forward(
+    trellis: Trellis, start: Floats, axes: int | tuple[int, ...] | None
+) -> Iterator[tuple[Floats, Floats]]:
+    """The same in floats, scaled as in `scaled_backward`.
+
+    Parameters
+    ----------
+    trellis
+        What the pass goes over.
+    start
+        What beginning in each state is worth.
+    axes
+        Along which the largest value is looked for; None: all.
+    """
+    source, into = trellis.edges.source, trellis.edges.reversed()
+    layer, log = scaled(start, axes)
+    yield layer, log
+    for position in range(trellis.length):
+        layer, more = scaled(trellis.semiring.sums(into, trellis.along(position, layer, source)), axes)
+        log = log + more
+        yield layer, log
+
+
+def through_edges(trellis: Trellis, start: Values, behind: list[Values] | None = None) -> Iterator[Values]:
     """For each position what all paths are worth that take each edge there.
 
     Parameters
@@ -163,11 +182,15 @@ def through_edges(trellis: Trellis, start: Values) -> Iterator[Values]:
         What the passes go over.
     start
         What beginning in each state is worth.
+    behind
+        The layers of its backward pass, where they are known.
     """
-    behind, source = backward(trellis), trellis.edges.source
-    for position, before in zip(range(trellis.length), forward(trellis, start), strict=False):
-        after = behind[position + 1][trellis.edges.target]
-        yield trellis.semiring.meet(trellis.along(position, before, source), after)
+    layers, layer = behind or backward(trellis), start
+    source, into = trellis.edges.source, trellis.edges.reversed()
+    for position in range(trellis.length):
+        arriving = trellis.along(position, layer, source)
+        yield trellis.semiring.meet(arriving, layers[position + 1][trellis.edges.target])
+        layer = trellis.semiring.sums(into, arriving)
 
 
 # --- draws ---------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Semiring(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """A semiring of numbers, by its operations; sums larger than `most` are cut down to it."""
+    """A semiring of numbers, by its operations. Sums beyond `most` are cut down to it; up to `least` they are 0."""
 
     add: np.ufunc
     multiply: Callable[[Any, Any], Any]
@@ -55,11 +55,14 @@ class Numbers:
     one: Any
     dtype: Any
     most: float | None = None
+    least: float | None = None
 
     def sums(self, edges: Csr, values: Values) -> Values:
         """For each state the sum over its edges."""
         result = edges.sum_over(values, self.add, self.zero)
-        return result if self.most is None else np.minimum(result, self.most)
+        if self.most is not None:
+            result = np.minimum(result, self.most)
+        return result if self.least is None else np.where(result > self.least, result, self.zero)
 
     def times(self, worth: Any, values: Values) -> Values:
         """The product; `worth` has an axis for edges, and may have the next ones of `values`."""
@@ -133,10 +136,12 @@ class ByDistance:
     def _shifted(self, counted: NDArray[np.bool_], values: Values) -> Values:
         size = values.shape[-1]
         longer = size + 1 if self.most is None else min(size, self.most) + 1
-        moved = np.full((*values.shape[:-1], longer), self.numbers.zero, dtype=values.dtype)
-        counted = beside(counted, values)
-        np.copyto(moved[..., 1:], values[..., : longer - 1], where=counted)
-        np.copyto(moved[..., :size], values, where=~counted)
+        moved = np.empty((*values.shape[:-1], longer), dtype=values.dtype)
+        moved[..., 0] = self.numbers.zero
+        moved[..., 1:] = values[..., : longer - 1]
+        stays = beside(~counted, values)
+        np.copyto(moved[..., :size], values, where=stays)
+        np.copyto(moved[..., size:], self.numbers.zero, where=stays)
         return moved
 
     def meet(self, before: Values, after: Values) -> Values:
@@ -145,11 +150,49 @@ class ByDistance:
         powers = powers if self.most is None else min(powers, self.most + 1)
         result = np.full((*before.shape[:-1], powers), self.numbers.zero, dtype=before.dtype)
         for power in range(min(before.shape[-1], powers)):
-            width = min(after.shape[-1], powers - power)
-            product = self.numbers.meet(before[..., power, None], after[..., :width])
-            result[..., power : power + width] = self.numbers.add(result[..., power : power + width], product)
+            part = result[..., power : power + after.shape[-1]]
+            self.numbers.add(part, self.numbers.meet(before[..., power, None], after[..., : part.shape[-1]]), out=part)
         return result
 
     def ends(self, chosen: NDArray[np.bool_]) -> Values:
         """The constants 1 and 0."""
         return self.numbers.ends(chosen)[..., None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideFloats:
+    """Floats that cannot leave their range and keep their relative precision: a last axis of digits and an exponent.
+
+    Digits lie between 0.5 and 1; of a 0 the exponent is below all others.
+    """
+
+    def sums(self, edges: Csr, values: Values) -> Values:
+        """For each state the sum over its edges, all brought to the largest exponent."""
+        top = edges.sum_over(values[..., 1], np.maximum, _NO_EXPONENT)
+        shift = np.maximum(values[..., 1] - top[edges.source], -2000).astype(np.int32)
+        return _normalised(edges.sum_over(np.ldexp(values[..., 0], shift)), top)
+
+    def times(self, worth: Any, values: Values) -> Values:
+        """The product with plain floats."""
+        return np.stack([values[..., 0] * beside(worth, values[..., 0]), values[..., 1]], axis=-1)
+
+    def onwards(self, worth: Any, values: Values) -> Values:
+        """The same."""
+        return self.times(worth, values)
+
+    def meet(self, before: Values, after: Values) -> Values:
+        """The product."""
+        return _normalised(before[..., 0] * after[..., 0], before[..., 1] + after[..., 1])
+
+    def ends(self, chosen: NDArray[np.bool_]) -> Values:
+        """1 and 0."""
+        return _normalised(chosen.astype(np.float64), np.zeros(chosen.shape))
+
+
+_NO_EXPONENT = -float(1 << 40)
+WIDE_FLOATS = WideFloats()
+
+
+def _normalised(values: Values, exponents: Values) -> Values:
+    digits, shift = np.frexp(values)
+    return np.stack([digits, np.where(digits > 0, exponents + shift, _NO_EXPONENT)], axis=-1)
