@@ -168,9 +168,12 @@ class WideFloats:
 
     def sums(self, edges: Csr, values: Values) -> Values:
         """For each state the sum over its edges, all brought to the largest exponent."""
-        top = edges.sum_over(values[..., 1], np.maximum, _NO_EXPONENT)
-        shift = np.maximum(values[..., 1] - top[edges.source], -2000).astype(np.int32)
-        return _normalised(edges.sum_over(np.ldexp(values[..., 0], shift)), top)
+        digits, exponents = values[..., 0], values[..., 1]
+        top = edges.sum_over(exponents, np.maximum, _NO_EXPONENT)
+        by_edge = np.empty_like(exponents)
+        by_edge[edges.in_order(np.arange(edges.edge_count))] = top[edges.source]
+        shift = np.maximum(exponents - by_edge, -2000).astype(np.int32)
+        return _normalised(edges.sum_over(np.ldexp(digits, shift)), top)
 
     def times(self, worth: Any, values: Values) -> Values:
         """The product with plain floats."""
