@@ -14,12 +14,11 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE
-from symveil.languages.language import FAR
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import decode
+from symveil.models.word import FAR, decode
 
 
 def random_language(seed: int) -> sv.RunLanguage | None:

@@ -11,7 +11,7 @@ Tiles of a word, and the tiling whose prices add up to most.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
+from symveil.trellis.passes import Trellis, backward, chosen_edges, forward
+from symveil.trellis.semirings import FLOATS, WIDE_FLOATS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -29,7 +31,6 @@ _MOST_CELLS = 20_000_000
 # A chance or a product below these loses relative precision: such a chance is refused, such a product left out.
 _LEAST_CHANCE = 2.0**-400
 LEAST_PRODUCT = 2.0**-900
-_NEVER = -(1 << 40)
 
 
 class Prior:
@@ -61,23 +62,23 @@ class Prior:
 
     def _run(self) -> None:
         graph, length = self.language.graph, self.language.length
-        layers = [_normalised(graph.accepting.astype(np.float64), np.zeros(graph.state_count, dtype=np.int64))]
-        filled = np.flatnonzero(np.diff(graph.first))
-        for _ in range(length):
-            digits, exponent = layers[-1]
-            values, exponents = self.edge_weights * digits[graph.target], exponent[graph.target]
-            top = np.full(graph.state_count, _NEVER)
-            top[filled] = np.maximum.reduceat(exponents, graph.first[filled])
-            shifted = np.ldexp(values, np.maximum(exponents - top[self.source], -2000).astype(np.int32))
-            layers.append(_normalised(graph.sum_over(shifted), top))
-        self._digits = [digits for digits, _ in reversed(layers)]
-        self._exponent = [exponent for _, exponent in reversed(layers)]
-        self.chance_of: list[Floats] = [np.zeros(graph.state_count)]
-        self.chance_of[0][graph.start] = 1.0
-        for position in range(length):
-            flow = self.chance_of[-1][self.source] * self.step_chances(position)
-            layer = np.bincount(graph.target, weights=flow, minlength=graph.state_count)
-            self.chance_of.append(np.where(layer > LEAST_PRODUCT, layer, 0.0))
+        words = Trellis(
+            edges=graph,
+            length=length,
+            semiring=WIDE_FLOATS,
+            final=WIDE_FLOATS.ends(graph.accepting),
+            worth=lambda _: self.edge_weights,
+        )
+        layers = backward(words)
+        self._digits, self._exponent = [each[:, 0] for each in layers], [each[:, 1].astype(np.int64) for each in layers]
+        steps = Trellis(
+            edges=graph,
+            length=length,
+            semiring=replace(FLOATS, least=LEAST_PRODUCT),
+            final=FLOATS.ends(graph.accepting),
+            worth=self.step_chances,
+        )
+        self.chance_of = list(forward(steps, FLOATS.ends(np.arange(graph.state_count) == graph.start)))
         widest = max(graph.widest, int(np.bincount(graph.target, minlength=1).max(initial=0)))
         self.relative_error = 4 * (length + 2) * (widest + 8) * 2.0**-53
         """Of every probability computed here, and of the quotient of two weights."""
@@ -129,45 +130,11 @@ class Prior:
         edges = np.empty((count, length), dtype=np.int64)
         for position in range(length):
             values = self.step_chances(position)
-            keys = self.source + _cumulative_shares(graph.first, values)
             uniform = (bits.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-            state = states[:, position]
-            edge = np.searchsorted(keys, state + uniform, side="right")
-            edge = _nearest_possible(edge, values, graph.first[state], graph.first[state + 1])
+            edge = chosen_edges(graph, values, states[:, position], uniform)
             edges[:, position] = edge
             states[:, position + 1] = graph.target[edge]
         return states, edges
-
-
-def _normalised(values: Floats, exponents: Integers) -> tuple[Floats, Integers]:
-    """The same numbers with digits from 0.5 to 1; a 0 has an exponent below all others."""
-    digits, shift = np.frexp(values)
-    return digits, np.where(digits > 0, exponents + shift, _NEVER)
-
-
-def _cumulative_shares(first: Integers, values: Floats) -> Floats:
-    """For each edge the share of its state's edges up to it: sums within a state only, so errors stay there."""
-    shares = np.zeros(len(values))
-    degrees = np.diff(first)
-    wide = degrees > 64
-    for state in np.flatnonzero(wide):
-        part = slice(first[state], first[state + 1])
-        shares[part] = np.cumsum(values[part])
-    running = np.zeros(len(degrees))
-    for column in range(int(degrees[~wide].max(initial=0))):
-        states = np.flatnonzero(~wide & (degrees > column))
-        running[states] += values[first[states] + column]
-        shares[first[states] + column] = running[states]
-    total = np.repeat(shares[np.maximum(first[1:] - 1, 0)], degrees)
-    return np.divide(shares, total, out=np.ones(len(values)), where=total > 0)
-
-
-def _nearest_possible(edge: Integers, values: Floats, low: Integers, high: Integers) -> Integers:
-    """Each edge, or where rounding led to an impossible one, the last possible one of the state."""
-    edge = np.clip(edge, low, high - 1)
-    for row in np.flatnonzero(values[edge] <= 0):
-        edge[row] = low[row] + np.flatnonzero(values[low[row] : high[row]] > 0)[-1]
-    return edge
 
 
 @dataclass(frozen=True, slots=True)

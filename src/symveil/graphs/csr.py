@@ -115,8 +115,18 @@ class Csr:
         sums = np.zeros(shape, values.dtype) if zero is None else np.full(shape, zero, values.dtype)
         filled = np.flatnonzero(self.degrees)
         if len(filled):
-            sums[filled] = add.reduceat(values, self.first[filled], axis=0)
+            sums[filled] = add.reduceat(self.in_order(values), self.first[filled], axis=0)
         return sums
+
+    def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of edges, as they are given, in the order of the edges here.
+
+        Parameters
+        ----------
+        values
+            One, or one array, per edge.
+        """
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -132,9 +142,9 @@ class Reordered(Csr):
 
     def restricted(self, remaining: NDArray[np.bool_]) -> Reordered:
         """Some of the edges, chosen by the numbers of edges in the other graph."""
-        some = Csr.restricted(self, remaining[self.number])
+        some = Csr.restricted(self, self.in_order(remaining))
         return Reordered(first=some.first, target=some.target, number=self.number[some.number])
 
-    def sum_over(self, values: NDArray[Any], add: np.ufunc = np.add, zero: object = None) -> NDArray[Any]:
-        """For each state the sum of `values`, given by the numbers of edges in the other graph."""
-        return Csr.sum_over(self, values[self.number], add, zero)
+    def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values that are given by the numbers of edges in the other graph, in the order here."""
+        return np.asarray(values[self.number])

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
-from symveil.languages.language import FAR, Metric, Neighbours, first_unknown
+from symveil.languages.language import Neighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Word, encode
+from symveil.models.word import FAR, Codes, Lengths, Metric, Word, encode, first_unknown
 from symveil.numbers.once import Memo, computed_once
 
 

@@ -19,9 +19,18 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError, WordError
-from symveil.languages.language import Metric, first_unknown
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
+from symveil.models.word import (
+    Codes,
+    Lengths,
+    Metric,
+    Word,
+    as_rows,
+    check_code_range,
+    encode,
+    first_unknown,
+    read_length,
+)
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
 # Rows are treated in pieces whose temporary arrays stay in the processor's cache.

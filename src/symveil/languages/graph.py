@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numbers.ranges import offsets
+from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.semirings import Numbers
 
 _MOST_SUBSETS = 1_000_000
 
@@ -69,6 +72,21 @@ class WordGraph(Csr):
     accepting: NDArray[np.bool_] = field(repr=False)
     prior: tuple[Fraction, ...] | None = field(repr=False, default=None)
     state_is_symbol: bool = False
+
+    def completions(self, length: int, numbers: Numbers, *, settles: bool = False) -> list[NDArray[Any]]:
+        """(k, s): what the words of k symbols that finish from s amount to, k = 0 … `length`.
+
+        Parameters
+        ----------
+        length
+            The largest k.
+        numbers
+            What is computed: whether there are any, how many.
+        settles
+            Whether to look for a layer that repeats.
+        """
+        words = Trellis(edges=self, length=length, semiring=numbers, final=numbers.ends(self.accepting))
+        return backward(words, settles=settles)[::-1]
 
     def edges_by_symbol(self) -> Reordered:
         """The edges in the order of their symbols: at most one from each state reads a symbol."""

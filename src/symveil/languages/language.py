@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from flint import arb
@@ -18,17 +18,10 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.languages.graph import Model, WordGraph, ends_unaccepted
+from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Lengths, Word
+from symveil.models.word import Codes, Lengths, Metric, Word, first_unknown
 from symveil.randomness import BitSource
-
-if TYPE_CHECKING:
-    from symveil.languages.runs import RunLanguage
-
-Metric = Literal["hamming", "levenshtein"]
-
-FAR = int(np.iinfo(np.int64).max)
-"""The distance between two words that are never adjacent, because what is public about them differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +128,6 @@ def require_language(language: object) -> None:
     if not hasattr(language, "metric"):
         actual = f"a {type(language).__name__}"
         raise ParameterError("language", expected="words(alphabet, length) or runs(model, length)", found=actual)
-
-
-def first_unknown(codes: Codes, lengths: Lengths, alphabet: Alphabet) -> NDArray[np.int64]:
-    """Where each word has its first code that no symbol has, counted from 1; 0 for words without one.
-
-    >>> abc = Alphabet.from_symbols("abc")
-    >>> first_unknown(np.array([0, 1, -1, 2, 7], dtype=np.int32), np.array([2, 0, 3]), abc).tolist()
-    [0, 0, 1]
-    """
-    ends = np.cumsum(lengths)
-    wrong = np.zeros(len(lengths), dtype=np.int64)
-    unknown = np.flatnonzero((codes < 0) | (codes >= len(alphabet)))
-    row_of = np.searchsorted(ends, unknown, side="right")
-    # from the last to the first, so that the first one stays
-    wrong[row_of[::-1]] = unknown[::-1] - (ends - lengths)[row_of[::-1]] + 1
-    return wrong
 
 
 def refusal(language: Language, codes: Codes) -> Refusal:

@@ -19,11 +19,12 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
-from symveil.languages.language import Language, Metric, first_unknown
+from symveil.languages.language import Language
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Word, encode, read_length, split_words
+from symveil.models.word import Codes, Lengths, Metric, Word, encode, first_unknown, read_length, split_words
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
+from symveil.trellis.semirings import COUNTS
 
 _MOST_BYTES = 2 * 10**9
 _MOST_ADDITIONS = 2 * 10**8
@@ -242,10 +243,7 @@ class OpenRuns(_SecretLengths):
     @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """ways[k][s]: exactly how many words complete from s with exactly k more symbols (Python integers)."""
-        layers = [self.graph.accepting.astype(object) * 1]
-        for _ in range(self.max_length):
-            layers.append(self.graph.sum_over(layers[-1][self.graph.target]))
-        return layers
+        return [layer.astype(object) for layer in self.graph.completions(self.max_length, COUNTS)]
 
     @computed_once
     def sizes(self) -> list[int]:

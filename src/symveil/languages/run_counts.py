@@ -18,7 +18,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from flint import arb
@@ -26,14 +26,12 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
-from symveil.languages.language import Language
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
-
-if TYPE_CHECKING:
-    from symveil.languages.runs import RunLanguage
+from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.semirings import COUNTS, ByDistance
 
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
@@ -119,18 +117,40 @@ Layer = NDArray[Any]
 """V(i, ·, ·): a row per state, a column per number of errors still to make."""
 
 
-def _entries(language: Language) -> int:
+class _Words(Protocol):
+    """What counting reads of any language."""
+
+    @property
+    def graph(self) -> WordGraph | None: ...
+    @property
+    def length(self) -> int | None: ...
+
+
+class _ModelWords(Protocol):
+    """What counting reads of the words of a model."""
+
+    @property
+    def graph(self) -> WordGraph: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def public_start(self) -> bool: ...
+    @property
+    def largest_distance(self) -> int: ...
+
+
+def _entries(language: _Words) -> int:
     states = 1 if language.graph is None else language.graph.state_count
     return (language.length or 0) ** 2 // 2 * states
 
 
-def can_count(language: Language) -> bool:
+def can_count(language: _Words) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
     return _entries(language) <= MOST_ENTRIES
 
 
 @lru_cache(maxsize=8)
-def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
+def ways_to_finish(language: _ModelWords) -> NDArray[np.int64] | None:
     """(k, s): how many words of k symbols finish from s, for the symbols that may be altered; None: beyond 64 bits.
 
     A state that no word passes, as the hidden start where the first symbol is public, has none here.
@@ -139,15 +159,10 @@ def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
     passed = np.zeros(graph.state_count, dtype=np.bool_)
     passed[graph.target] = True
     passed[graph.start] |= not language.public_start
-    ways = np.empty((language.largest_distance + 1, graph.state_count), dtype=np.int64)
-    ways[0] = graph.accepting & passed
-    for symbols in range(language.largest_distance):
-        following = ways[symbols][graph.target]
-        # floats first: they do not overflow, and are nearly right
-        if (graph.sum_over(following.astype(np.float64)) * passed).max(initial=0.0) > _LARGEST / 2:
-            return None
-        ways[symbols + 1] = graph.sum_over(following) * passed
-    return ways
+    ways = graph.completions(language.largest_distance, COUNTS)
+    if max(int((layer * passed).max(initial=0)) for layer in ways) > _LARGEST / 2:
+        return None
+    return np.stack([layer * passed for layer in ways]).astype(np.int64)
 
 
 class RunNeighbours:
@@ -159,7 +174,7 @@ class RunNeighbours:
 
     def __init__(
         self,
-        language: RunLanguage,
+        language: _ModelWords,
         codes: Codes,
         *,
         edge_weights: tuple[Fraction, ...] | None = None,
@@ -178,12 +193,16 @@ class RunNeighbours:
 
     @computed_once
     def _layers(self) -> list[Layer]:
-        graph = self._language.graph
-        layers: list[Layer] = [graph.accepting.astype(np.int64)[:, None]]
-        for own in self._codes[::-1]:
-            layer = _step_back(graph, layers[-1], int(own), self._edge_weights)
-            layers.append(layer[:, : self._farthest + 1])
-        return layers[::-1]
+        graph, near = self._language.graph, ByDistance(COUNTS, self._farthest)
+        return backward(
+            Trellis(
+                edges=graph,
+                length=len(self._codes),
+                semiring=near,
+                final=near.ends(graph.accepting),
+                worth=lambda position: (graph.symbol != self._codes[position], self._edge_weights),
+            )
+        )
 
     @property
     def _begin(self) -> tuple[int, int]:
@@ -232,15 +251,3 @@ class RunNeighbours:
     @computed_once
     def _ranks(self) -> RunRanks:
         return RunRanks(self._language.graph, self._codes, self.ways)
-
-
-def _step_back(graph: WordGraph, layer: Layer, own: int, edge_weights: Layer | None) -> Layer:
-    """V(i, ·, ·) from V(i+1, ·, ·): an edge with another symbol than the word's makes one error."""
-    if layer.dtype != object and (edge_weights is not None or int(layer.max(initial=0)) * graph.widest > _LARGEST):
-        layer = layer.astype(object)
-    after = layer[graph.target] if edge_weights is None else layer[graph.target] * edge_weights[:, None]
-    values = np.zeros((graph.edge_count, layer.shape[1] + 1), dtype=layer.dtype)
-    match = graph.symbol == own
-    values[match, :-1] = after[match]
-    values[~match, 1:] = after[~match]
-    return graph.sum_over(values)

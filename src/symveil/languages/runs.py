@@ -8,7 +8,7 @@ observer of a system, followed for n events, is one. States of one position with
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,15 +24,28 @@ from symveil.languages.graph import (
     require_words,
     word_graph,
 )
-from symveil.languages.language import FAR, Metric, first_unknown
 from symveil.languages.run_counts import RunNeighbours
 from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Lengths, Word, as_rows, check_code_range, encode, read_length
+from symveil.models.word import (
+    FAR,
+    Codes,
+    Lengths,
+    Metric,
+    Word,
+    as_rows,
+    check_code_range,
+    encode,
+    first_unknown,
+    read_length,
+)
 from symveil.numbers.once import computed_once
+from symveil.trellis.semirings import BOOLEANS, COUNTS, FLOATS
 
 States = NDArray[np.int32]
 
 _MOST_TABLE_ENTRIES = 1 << 20
+_MANY = replace(FLOATS, most=1e15)
+"""Floats that stop growing."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,13 +113,7 @@ class RunLanguage:
     @computed_once
     def alive(self) -> list[NDArray[np.bool_]]:
         """`alive[k][s]`: from s a word can still be completed with k more symbols."""
-        layers = [self.graph.accepting]
-        for _ in range(self.length):
-            layer = _any_successor(self.graph, layers[-1])
-            if np.array_equal(layer, layers[-1]):  # a layer that repeats repeats for ever
-                return layers + [layers[-1]] * (self.length + 1 - len(layers))
-            layers.append(layer)
-        return layers
+        return self.graph.completions(self.length, BOOLEANS, settles=True)
 
     @computed_once
     def secret_starts(self) -> tuple[int, ...]:
@@ -120,20 +127,11 @@ class RunLanguage:
     @computed_once
     def ways(self) -> list[NDArray[Any]]:
         """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
-        layers = [self.graph.accepting.astype(object) * 1]
-        for _ in range(self.length):
-            layers.append(self.graph.sum_over(layers[-1][self.graph.target]))
-        return layers
+        return [layer.astype(object) for layer in self.graph.completions(self.length, COUNTS)]
 
     def has_at_most(self, words: int) -> bool:
         """Whether the language is that small: counted in floats that stop growing, so at once."""
-        ways = self.graph.accepting.astype(np.float64)
-        for _ in range(self.length):
-            longer = np.minimum(self.graph.sum_over(ways[self.graph.target]), 1e15)
-            if np.array_equal(longer, ways):
-                break
-            ways = longer
-        return bool(ways[self.graph.start] <= words)
+        return bool(self.graph.completions(self.length, _MANY, settles=True)[-1][self.graph.start] <= words)
 
     @property
     def size(self) -> int:
@@ -273,12 +271,6 @@ class RunLanguage:
         return f"runs({self.graph.state_count} states, length {self.length}{start})"
 
 
-def _any_successor(graph: WordGraph, layer: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    results = np.zeros(graph.state_count, dtype=np.bool_)
-    results[graph.source[layer[graph.target]]] = True
-    return results
-
-
 def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLanguage:
     """The feasible words of `length` symbols of a model.
 
@@ -305,12 +297,9 @@ def runs(model: AnyModel, length: int, *, public_start: bool = False) -> RunLang
 
 def endless(graph: WordGraph) -> NDArray[np.bool_]:
     """The states from which a run can go on for ever."""
-    alive = np.ones(graph.state_count, dtype=np.bool_)
-    while True:
-        following = _any_successor(graph, alive)
-        if np.array_equal(following, alive):
-            return alive
-        alive = following
+    # a run as long as there are states comes back to one of them
+    anywhere = replace(graph, accepting=np.ones_like(graph.accepting))
+    return anywhere.completions(graph.state_count, BOOLEANS, settles=True)[-1]
 
 
 # fewer states are as quick as they are, and keep one set of edges for all positions

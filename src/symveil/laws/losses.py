@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.language import FAR
 from symveil.laws.law import Law
+from symveil.models.word import FAR
 
 ROUNDING = 1e-11
 """Above the error of a logarithm of a probability, or of a count: relative, and absolute where it is below 1."""

@@ -12,9 +12,8 @@ at an edge that reads another symbol than the word has there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,16 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.languages.graph import WordGraph
 from symveil.languages.language import Language, require_language
 from symveil.languages.open import OpenRuns
 from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.models.word import Codes
 from symveil.randomness import NotPrivateSeededBits
+from symveil.trellis.passes import Trellis, backward, chosen_edges, scaled_backward, scaled_forward, through_edges
+from symveil.trellis.semirings import FLOATS, LENGTHS, NEVER, ByDistance, Numbers
 
-NEVER = int(np.iinfo(np.int32).max // 4)
-"""The least distance where no word differs at a position."""
 MOST_WORDS = 1e300
 """Numbers of words are not counted beyond this: they are at least that many."""
 _MOST_NUMBERS = 2_000_000
@@ -66,23 +64,12 @@ class NearWords:
 
     def least_distances(self) -> NDArray[np.int64]:
         """For each word and position the least distance of a word that differs there; NEVER where none does."""
-        graph, length = self.language.graph, self.language.length
-        source, into = graph.source, graph.reversed()
         results = np.full(self.words.shape, NEVER, dtype=np.int64)
         for rows in self._blocks(1):
-            words = self.words[rows]
-            back = [np.where(graph.accepting, 0, NEVER)[:, None].repeat(len(words), axis=1).astype(np.int32)]
-            for position in range(length - 1, -1, -1):
-                steps = back[-1][graph.target] + self._step_costs(words, position)
-                back.append(graph.sum_over(np.minimum(steps, NEVER), np.minimum, NEVER))
-            forward = np.full((graph.state_count, len(words)), NEVER, dtype=np.int32)
-            forward[graph.start] = 0
-            for position in range(length):
-                steps = forward[source] + self._step_costs(words, position)
-                differs = graph.symbol[:, None] != words[:, position]
-                whole = np.where(differs, steps + back[length - position - 1][graph.target], NEVER)
-                results[rows, position] = np.minimum(whole.min(axis=0, initial=NEVER), NEVER)
-                forward = into.sum_over(np.minimum(steps, NEVER), np.minimum, NEVER)
+            paths, start = self._paths(self.words[rows], LENGTHS)
+            for position, lengths in enumerate(through_edges(paths, start)):
+                elsewhere = np.where(self._differs(self.words[rows], position), lengths, NEVER)
+                results[rows, position] = elsewhere.min(axis=0, initial=NEVER)
         return results
 
     def counts(self, reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -95,30 +82,16 @@ class NearWords:
         reach
             The largest distance that is looked at.
         """
-        graph, length = self.language.graph, self.language.length
-        source, into = graph.source, graph.reversed()
         totals = np.zeros((len(self.words), reach + 1))
-        at = np.zeros((len(self.words), length, reach + 1))
+        at = np.zeros((*self.words.shape, reach + 1))
         for rows in self._blocks(reach + 1):
             words = self.words[rows]
-            last = np.zeros((graph.state_count, len(words), reach + 1))
-            last[graph.accepting, :, 0] = 1.0
-            back = [last]
-            for position in range(length - 1, -1, -1):
-                steps = self._one_more(back[-1][graph.target], words, position)
-                back.append(np.minimum(graph.sum_over(steps), MOST_WORDS))
-            forward = np.zeros((graph.state_count, len(words), reach + 1))
-            forward[graph.start, :, 0] = 1.0
-            for position in range(length):
-                before = forward[source]
-                if not self._is_fixed(position):
-                    here = before * (graph.symbol[:, None] != words[:, position])[:, :, None]
-                    after = back[length - position - 1][graph.target]
-                    for errors in range(reach):
-                        met = np.einsum("ew,ewd->wd", here[:, :, errors], after[:, :, : reach - errors])
-                        at[rows, position, errors + 1 :] += met
-                forward = np.minimum(into.sum_over(self._one_more(before, words, position)), MOST_WORDS)
-            totals[rows, 1:] = forward[graph.accepting, :, 1:].sum(axis=0)
+            paths, start = self._paths(words, ByDistance(replace(FLOATS, most=MOST_WORDS), reach))
+            behind = backward(paths)
+            whole = behind[0][self.language.graph.start]
+            totals[rows, 1 : whole.shape[-1]] = whole[:, 1:]
+            for position, near in enumerate(through_edges(paths, start, behind)):
+                at[rows, position, : near.shape[-1]] = np.einsum("ew,ewd->wd", self._differs(words, position), near)
         return (
             np.minimum(np.cumsum(totals, axis=1), MOST_WORDS),
             np.minimum(np.cumsum(at, axis=2), MOST_WORDS),
@@ -127,51 +100,46 @@ class NearWords:
     def counts_of_all(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same for all words of the language, however far: how many others there are, and how many differ where."""
         graph, length = self.language.graph, self.language.length
-        back, scale = [graph.accepting.astype(np.float64)], [0.0]
-        for _ in range(length):
-            sums = graph.sum_over(back[-1][graph.target])
-            largest_sum = float(sums.max(initial=0.0)) or 1.0
-            back.append(sums / largest_sum)
-            scale.append(scale[-1] + math.log(largest_sum))
-        source, into = graph.source, graph.reversed()
+        plain = Trellis(edges=graph, length=length, semiring=FLOATS, final=FLOATS.ends(graph.accepting))
+        behind, sizes = scaled_backward(plain, None)
         others, at = np.zeros(len(self.words)), np.zeros(self.words.shape)
         for rows in self._blocks(1):
             words = self.words[rows]
-            forward = np.zeros((graph.state_count, len(words)))
-            forward[graph.start] = 1.0
-            size = np.zeros(len(words))
-            for position in range(length):
-                through = forward[source]
-                same = graph.symbol[:, None] == words[:, position]
-                if self._is_fixed(position):
-                    through = through * same
-                after = through * back[length - position - 1][graph.target][:, None]
+            paths, start = self._paths(words, FLOATS)
+            for position, (before, size) in zip(range(length), scaled_forward(paths, start, 0), strict=False):
+                after = paths.along(position, before, graph.source) * behind[position + 1][graph.target][:, None]
                 all_of_them = np.maximum(after.sum(axis=0), np.finfo(np.float64).tiny)
-                grown = size + scale[length - position - 1]
-                at[rows, position] = _grown((after * ~same).sum(axis=0), grown)
+                grown = size + sizes[position + 1]
+                at[rows, position] = _grown((after * self._differs(words, position)).sum(axis=0), grown)
                 others[rows] = np.maximum(_grown(all_of_them, grown) - 1.0, 0.0)
-                forward = into.sum_over(through)
-                largest = np.maximum(forward.max(axis=0), np.finfo(np.float64).tiny)
-                forward, size = forward / largest, size + np.log(largest)
         return others, at
 
-    def _is_fixed(self, position: int) -> bool:
-        """Whether the symbol there is public and kept."""
-        return position == 0 and self.language.public_start
+    def _differs(self, words: Codes, position: int) -> NDArray[np.bool_]:
+        """Whether each edge reads another symbol than each word has."""
+        return np.asarray(self.language.graph.symbol[:, None] != words[:, position])
 
-    def _step_costs(self, words: Codes, position: int) -> NDArray[np.int32]:
-        """What each edge adds to the distance from each word: 1 where it reads another symbol; NEVER if it may not."""
-        differs = self.language.graph.symbol[:, None] != words[:, position]
-        return np.asarray(differs * np.int32(NEVER if self._is_fixed(position) else 1), dtype=np.int32)
+    def _paths(self, words: Codes, semiring: Numbers | ByDistance) -> tuple[Trellis, NDArray[Any]]:
+        """The words of the language around each of some words, a lane for each, and where they begin.
 
-    def _one_more(self, values: NDArray[np.float64], words: Codes, position: int) -> NDArray[np.float64]:
-        """Counts by distance, carried over each edge: one more where it reads another symbol than the word has."""
-        differs = self.language.graph.symbol[:, None] != words[:, position]
-        if self._is_fixed(position):
-            return np.asarray(values * ~differs[:, :, None])
-        moved = np.zeros_like(values)
-        moved[:, :, 1:] = values[:, :, :-1]
-        return np.where(differs[:, :, None], moved, values)
+        A step costs 1, and counts, where it reads another symbol than the word has; it is impossible where that is
+        public. In plain floats it is worth 1.
+        """
+        graph = self.language.graph
+        numbers = semiring.numbers if isinstance(semiring, ByDistance) else semiring
+
+        def worth(position: int) -> Any:
+            differs = self._differs(words, position)
+            only_own = numbers.ends(~differs) if position == 0 and self.language.public_start else None
+            if isinstance(semiring, ByDistance):
+                return differs, only_own
+            return differs.astype(np.int32) if semiring is LENGTHS and only_own is None else only_own
+
+        is_start = np.arange(graph.state_count) == graph.start
+        ends, begins = (np.repeat(each[:, None], len(words), axis=1) for each in (graph.accepting, is_start))
+        paths = Trellis(
+            edges=graph, length=self.language.length, semiring=semiring, final=semiring.ends(ends), worth=worth
+        )
+        return paths, semiring.ends(begins)
 
     def _blocks(self, levels: int) -> Iterator[slice]:
         """As many words at a time as fit."""
@@ -298,23 +266,14 @@ def _by_edits(language: OpenRuns, adjacency: int) -> Protection:
 
 def typical_words(language: RunLanguage, count: int) -> Codes:
     """Words of the public model, from a fixed seed: by its probabilities, or uniform steps where it has none."""
-    graph = language.graph
     bits = NotPrivateSeededBits(_SEED)
     uniform = (bits.words(count * language.length) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    weights = _step_weights(graph)
+    points = uniform.reshape(count, language.length)
+    graph, state = language.graph, np.full(count, language.graph.start, dtype=np.int64)
     words = np.empty((count, language.length), dtype=np.int32)
-    for row in range(count):
-        state = graph.start
-        for position in range(language.length):
-            edges = np.array(graph.edges(state))
-            edges = edges[language.alive[language.length - position - 1][graph.target[edges]]]
-            share = weights[edges]
-            if not share.sum() > 0:  # all of them less likely than floats can say
-                share = np.ones(len(edges))
-            point = uniform[row * language.length + position] * share.sum()
-            edge = edges[min(int(np.searchsorted(np.cumsum(share), point, side="right")), len(edges) - 1)]
-            words[row, position] = graph.symbol[edge]
-            state = int(graph.target[edge])
+    for position, weights in enumerate(_step_weights(language)):
+        edge = chosen_edges(graph, weights, state, points[:, position])
+        words[:, position], state = graph.symbol[edge], graph.target[edge].astype(np.int64)
     return words
 
 
@@ -333,23 +292,23 @@ def typical_shares(language: RunLanguage, words: Codes) -> NDArray[np.float64]:
     >>> typical_shares(language, language.enumerate_codes(at_most=10)).tolist()              # aa ab ba
     [0.125, 0.375, 0.5]
     """
-    graph = language.graph
-    weights = _step_weights(graph)
+    graph, edges = language.graph, language.walk_edges(words)
     shares = np.ones(len(words))
-    for row, word in enumerate(words):
-        state = graph.start
-        for position, code in enumerate(word):
-            edges = np.array(graph.edges(state))
-            edges = edges[language.alive[language.length - position - 1][graph.target[edges]]]
-            share = weights[edges]
-            if not share.sum() > 0:
-                share = np.ones(len(edges))
-            taken = int(np.flatnonzero(graph.symbol[edges] == code)[0])
-            shares[row] *= share[taken] / share.sum()
-            state = int(graph.target[edges[taken]])
+    for position, weights in enumerate(_step_weights(language)):
+        edge = edges[:, position]
+        shares *= weights[edge] / graph.sum_over(weights)[graph.source[edge]]
     return shares
 
 
-def _step_weights(graph: WordGraph) -> NDArray[np.float64]:
-    """How likely each edge is to be taken: by the model's probabilities, or all alike."""
-    return np.ones(graph.edge_count) if graph.prior is None else np.array([float(p) for p in graph.prior])
+def _step_weights(language: RunLanguage) -> Iterator[NDArray[np.float64]]:
+    """For each position how likely each edge is to be taken by a word that can still be completed.
+
+    By the model's probabilities; all alike without them, and where all of a state are less likely than floats can say.
+    """
+    graph = language.graph
+    own = np.ones(graph.edge_count) if graph.prior is None else np.array([float(p) for p in graph.prior])
+    for position in range(language.length):
+        useful = language.alive[language.length - position - 1][graph.target]
+        weights = own * useful
+        nothing = ~(graph.sum_over(weights) > 0)
+        yield np.where(nothing[graph.source], useful, weights)

@@ -15,6 +15,8 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.randomness import NotPrivateSeededBits
+from symveil.trellis.passes import Trellis, chosen_edges, scaled_backward
+from symveil.trellis.semirings import FLOATS
 
 _SEED, _SEED_OF_MANY = 11, 13
 
@@ -64,22 +66,15 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
     np.True_
     """
     graph, length = language.graph, language.length
-    ways = [graph.accepting.astype(np.float64)]
-    for _ in range(length):
-        layer = graph.sum_over(ways[-1][graph.target])
-        ways.append(layer / layer.max())
+    behind, _ = scaled_backward(
+        Trellis(edges=graph, length=length, semiring=FLOATS, final=FLOATS.ends(graph.accepting)), None
+    )
     bits = NotPrivateSeededBits(_SEED_OF_MANY)
     uniform = (bits.words(count * length) >> np.uint64(11)).astype(np.float64).reshape(count, length) * 2.0**-53
     words = np.empty((count, length), dtype=np.int32)
     state = np.full(count, graph.start, dtype=np.int64)
     for position in range(length):
-        weight = ways[length - position - 1][graph.target]
-        usable = np.flatnonzero(weight)
-        first = np.searchsorted(usable, graph.first)
-        share = weight[usable] / graph.sum_over(weight)[graph.source[usable]]
-        sums = np.concatenate([[0.0], np.cumsum(share)])
-        point = sums[first[state]] + uniform[:, position]
-        edge = usable[np.clip(np.searchsorted(sums, point, side="right") - 1, first[state], first[state + 1] - 1)]
+        edge = chosen_edges(graph, behind[position + 1][graph.target], state, uniform[:, position])
         words[:, position], state = graph.symbol[edge], graph.target[edge].astype(np.int64)
     return words
 

@@ -36,8 +36,8 @@ from functools import reduce
 from typing import Any, Literal, Self
 
 from symveil.errors import ParameterError
-from symveil.languages.language import Metric
 from symveil.laws.parameters import Adjacency, read_adjacency, read_metric
+from symveil.models.word import Metric
 from symveil.numbers.rationals import Number, exact, spelled
 
 Compares = Literal["words", "persons"]

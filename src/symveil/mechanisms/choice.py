@@ -18,7 +18,6 @@ from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of
 from symveil.languages.cost_table import CostTable
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel, require_words
-from symveil.languages.language import Metric
 from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.parameters import (
@@ -45,7 +44,7 @@ from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import read_length
+from symveil.models.word import Metric, read_length
 from symveil.numbers.rationals import Number, spelled
 from symveil.parameters.declaration import Exact, Flag, OneOf, Table, Whole, declared, listing_fields
 

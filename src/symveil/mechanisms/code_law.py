@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, WordError
-from symveil.languages.language import FAR, Language, Metric
+from symveil.languages.language import Language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
@@ -38,7 +38,7 @@ from symveil.laws.losses import (
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Word, read_codes
+from symveil.models.word import FAR, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.languages.free import at_distance
-from symveil.languages.language import FAR, Language, Neighbours
+from symveil.languages.language import Language, Neighbours
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Lengths, as_rows
+from symveil.models.word import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number

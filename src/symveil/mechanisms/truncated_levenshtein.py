@@ -32,7 +32,6 @@ from symveil.calibration.truncated_loss import is_small, truncated_rate
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.edit_neighbours import EditNeighbours, most_edges
 from symveil.languages.graph import WordGraph
-from symveil.languages.language import Metric
 from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_product import AutomatonSize
 from symveil.laws.guarantee import Guarantee
@@ -41,7 +40,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import truncated_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Lengths, Word, split_words
+from symveil.models.word import Codes, Lengths, Metric, Word, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,12 @@ Word = Sequence[Symbol]
 Codes = NDArray[np.int32]
 Lengths = NDArray[np.int64]
 """How many symbols each word has, where the codes of all words stand one after the other."""
+
+Metric = Literal["hamming", "levenshtein"]
+"""What a distance of two words counts."""
+
+FAR = int(np.iinfo(np.int64).max)
+"""The distance between two words that are never adjacent, because what is public about them differs."""
 
 
 def encode(word: Word, alphabet: Alphabet, *, tell_length: bool = True) -> Codes:
@@ -70,6 +77,22 @@ def decode(codes: Codes, alphabet: Alphabet, *, like: Word) -> Word:
     """
     symbols = tuple(alphabet.symbols[code] for code in codes.tolist())
     return "".join(map(str, symbols)) if isinstance(like, str) and alphabet.spells_text else symbols
+
+
+def first_unknown(codes: Codes, lengths: Lengths, alphabet: Alphabet) -> NDArray[np.int64]:
+    """Where each word has its first code that no symbol has, counted from 1; 0 for words without one.
+
+    >>> abc = Alphabet.from_symbols("abc")
+    >>> first_unknown(np.array([0, 1, -1, 2, 7], dtype=np.int32), np.array([2, 0, 3]), abc).tolist()
+    [0, 0, 1]
+    """
+    ends = np.cumsum(lengths)
+    wrong = np.zeros(len(lengths), dtype=np.int64)
+    unknown = np.flatnonzero((codes < 0) | (codes >= len(alphabet)))
+    row_of = np.searchsorted(ends, unknown, side="right")
+    # from the last to the first, so that the first one stays
+    wrong[row_of[::-1]] = unknown[::-1] - (ends - lengths)[row_of[::-1]] + 1
+    return wrong
 
 
 def check_code_range(codes: Codes, alphabet: Alphabet) -> None:

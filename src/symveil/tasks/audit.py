@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from symveil.errors import ParameterError
-from symveil.languages.language import Metric
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
+from symveil.models.word import Metric
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import shown_at_least
 from symveil.reports.report import Report, Section, Table, facts_report

@@ -30,11 +30,10 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
-from symveil.languages.language import FAR
 from symveil.laws.law import END_LABEL_STATE, Law, label_names
 from symveil.models.alphabet import Symbol
 from symveil.models.labelled_chain import LabelledChain
-from symveil.models.word import Codes, read_length
+from symveil.models.word import FAR, Codes, read_length
 from symveil.numbers.conversions import log_upper_bound, rational
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least

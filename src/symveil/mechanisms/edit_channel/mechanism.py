@@ -29,7 +29,7 @@ from symveil.calibration.edit_channel_loss import (
 from symveil.calibration.edit_channel_search import best_channel
 from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
-from symveil.languages.language import Language, Metric
+from symveil.languages.language import Language
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.open import OpenWords
 from symveil.languages.run_product import AutomatonSize
@@ -41,7 +41,7 @@ from symveil.mechanisms.edit_channel.law import ChannelForward, edits_law
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Word, read_length, split_words
+from symveil.models.word import Codes, Lengths, Metric, Word, read_length, split_words
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

@@ -20,7 +20,6 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import INFINITE, Cost
 from symveil.languages.free import FreeLanguage
-from symveil.languages.language import FAR
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
@@ -30,7 +29,7 @@ from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal.programme import MOST_ROWS, NumberedWords, Programme
-from symveil.models.word import Codes, Lengths, as_rows
+from symveil.models.word import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least

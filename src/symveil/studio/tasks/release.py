@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from symveil.errors import TooLargeError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.languages.language import Metric
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.attacker.view import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.models.word import decode
+from symveil.models.word import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
