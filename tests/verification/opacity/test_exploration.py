@@ -17,7 +17,7 @@ LONGEST = 4
 
 
 def listed(observed: Observed, machine) -> dict[tuple[int, ...], object]:
-    """What the machine says after each observation of at most four events whose proper prefixes do not violate."""
+    """The state after each observation of up to four events with no violating prefix; IMPOSSIBLE and VIOLATION too."""
     after: dict[tuple[int, ...], object] = {(): machine.start()}
     for length in range(LONGEST):
         for events in itertools.product(observed.occurring, repeat=length):

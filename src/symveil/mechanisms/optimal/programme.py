@@ -2,7 +2,7 @@
 
 Adjacent words must satisfy P(x|w) ≥ P(x|v)/c; under the graceful promise c is what one place may lose, and words that
 differ in d places must satisfy P(x|w) ≥ P(x|v)/c^d. Where linear equations do not give the best law, a solver proposes
-one (`bounds/programme.py`), up to its tolerance; `optimal_law` makes an exact law of it.
+one (`bounds/programme.py`), up to its tolerance; `law` makes an exact law of it.
 """
 
 from __future__ import annotations
