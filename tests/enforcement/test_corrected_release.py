@@ -11,10 +11,9 @@ import pytest
 
 import symveil as sv
 from cli.running import symveil
-from symveil.enforcement import corrected_release as corrected_effect
-from symveil.enforcement.corrected_release import CorrectedRelease
+from symveil.enforcement import length_tables
+from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.losses import all_distances
-from symveil.enforcement.safe_release import SafeRelease
 from symveil.languages import runs as smallest_graph
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.enforce import enforcement_document
@@ -27,11 +26,11 @@ def corrected(length: int, adjacency: int = 1) -> sv.Enforcement:
     return sv.enforce_opacity(system, 2, epsilon=2, length=length, adjacency=adjacency, mechanism="corrected")
 
 
-def by_definition(release: CorrectedRelease) -> np.ndarray:
+def by_definition(release: Postprocessed) -> np.ndarray:
     """P(x|w) = Σ over o of P(o drawn|w)·R(x|o), R the identity on safe o and e^{−ρd} on others; all pairs."""
     (inputs,), (outputs,) = release.inputs(at_most=5000), release.outputs(at_most=5000)
     drawn = np.exp([release.through.log_probabilities(word, inputs) for word in inputs])
-    weights = np.exp(-float(release.correction_rate) * all_distances(inputs, outputs))
+    weights = np.exp(-float(release.correction.rate) * all_distances(inputs, outputs))
     safe = {tuple(row): number for number, row in enumerate(outputs.tolist())}
     shown = weights / weights.sum(axis=1, keepdims=True)
     for number, row in enumerate(inputs.tolist()):
@@ -43,9 +42,9 @@ def by_definition(release: CorrectedRelease) -> np.ndarray:
 @pytest.mark.parametrize("adjacency", [1, 2])
 def test_the_law_is_that_of_the_definition_and_loses_no_more_than_is_promised(adjacency):
     release = corrected(3, adjacency).mechanism(3)
-    assert isinstance(release, CorrectedRelease)
+    assert isinstance(release, Postprocessed)
     (inputs,), (outputs,) = release.inputs(at_most=5000), release.outputs(at_most=5000)
-    assert 0 < len(release.unsafe) == len(inputs) - len(outputs)
+    assert 0 < len(release.correction.unsafe) == len(inputs) - len(outputs)
     law = by_definition(release)
     np.testing.assert_allclose(law.sum(axis=1), 1, rtol=1e-12)
     for number in (0, 7, len(inputs) - 1):
@@ -67,10 +66,10 @@ def test_the_law_is_that_of_the_definition_and_loses_no_more_than_is_promised(ad
 def test_what_is_drawn_has_the_law_and_is_safe():
     """20,000 draws of one observation from a fixed seed: within six standard deviations of every probability."""
     release = corrected(3).mechanism(3)
-    (outputs,), word = release.outputs(at_most=5000), release.unsafe[0]
+    (outputs,), word = release.outputs(at_most=5000), release.correction.unsafe[0]
     count = 20_000
     drawn = release.release_codes(np.repeat(word[None, :], count, axis=0), bits=NotPrivateSeededBits(5))
-    assert (release.safe.first_impossible(drawn) == 0).all()
+    assert (release.correction.safe.first_impossible(drawn) == 0).all()
     expected = np.exp(release.log_probabilities(word, outputs))
     found = np.array([(drawn == row).all(axis=1).sum() for row in outputs])
     assert np.abs(found - count * expected).max() < 6 * math.sqrt(count * expected.max())
@@ -80,7 +79,7 @@ def test_what_is_drawn_has_the_law_and_is_safe():
 def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, listed):
     if listed:  # as for mechanisms whose weights are not exponential in the Hamming distance
         monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
-    monkeypatch.setattr(corrected_effect, "_AT_ONCE", 300)
+    monkeypatch.setattr(length_tables, "_AT_ONCE", 300)
     enforced = corrected(3)
     release, law = enforced.mechanism(3), by_definition(enforced.mechanism(3))
     (inputs,), (outputs,) = release.inputs(at_most=5000), release.outputs(at_most=5000)
@@ -113,9 +112,9 @@ def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_
     chosen, direct = (
         sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism=mechanism) for mechanism in ("auto", "direct")
     )
-    assert isinstance(direct.mechanism(3), SafeRelease)
+    assert isinstance(direct.mechanism(3), Restricted)
     assert direct.guarantee.how == "classic"
-    assert isinstance(chosen.mechanism(3), CorrectedRelease)
+    assert isinstance(chosen.mechanism(3), Postprocessed)
     assert chosen.guarantee.how == "exact"
     assert chosen.expected_distance < 0.8 * direct.expected_distance
     found, other = enforcement_document(chosen), enforcement_document(direct)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import symveil as sv
-from symveil.enforcement.safe_release import SafeRelease
+from symveil.enforcement.combinators import Restricted
 from symveil.errors import ParameterError, WordError
 from symveil.examples.paper_systems import example_4
 from symveil.randomness import NotPrivateSeededBits
@@ -24,7 +24,7 @@ from .plain_observer import Plain, hamming, ks, layered_systems
 from .test_private_loss import three_ways
 
 
-def release_for(system: sv.StochasticSystem, k: int | str, length: int, **options: object) -> SafeRelease | None:
+def release_for(system: sv.StochasticSystem, k: int | str, length: int, **options: object) -> Restricted | None:
     enforced = sv.enforce_opacity(system, k, length=length, **options)
     return enforced.mechanism(length) if enforced._runs.safe.language(length) else None
 

@@ -1,7 +1,7 @@
-"""The policy `private`: every observation is released, by `SafeRelease` for its length.
+"""The policy `private`: every observation is released, by a law for its length that shows safe ones only.
 
-`PrivatePolicy` says what that achieves for a system; `LogRelease` is the same as a mechanism for observations of all
-lengths, which the release protocol takes (ledger, manifest, check).
+`PrivatePolicy` says what that achieves for a system; its `log_release` is the same as a mechanism for observations of
+all lengths, which the release protocol takes (ledger, manifest, check).
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.enforcement.corrected_release import CorrectedRelease
+from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.length_tables import AUTO, LengthTables
 from symveil.enforcement.safe import safe_diagram
-from symveil.enforcement.safe_release import SafeRelease
 from symveil.enforcement.sensitive_only import MOST_OUTCOMES
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
@@ -52,10 +51,10 @@ class PrivatePolicy:
         self._runs, self._safe, self.adjacency, self._epsilon = runs, runs.safe, adjacency, epsilon
         self.release = release
         self._tables = tables or Memo(lambda length: LengthTables(runs, length, adjacency))
-        self._mechanisms: Memo[int, SafeRelease | CorrectedRelease] = Memo(self._mechanism)
+        self._mechanisms: Memo[int, Restricted | Postprocessed] = Memo(self._mechanism)
         self._laws: Memo[int, dict[Events, NDArray[np.float64]]] = Memo(self._sensitive_laws)
         self._effects: Memo[int, tuple[float, float]] = Memo(
-            lambda length: self.mechanism(length).effect(self._tables[length])
+            lambda length: self._tables[length].effect(self.mechanism(length))
         )
 
     def with_epsilon(self, epsilon: Fraction) -> PrivatePolicy:
@@ -64,16 +63,24 @@ class PrivatePolicy:
             self._runs, epsilon=epsilon, adjacency=self.adjacency, release=self.release, tables=self._tables
         )
 
-    def mechanism(self, length: int) -> SafeRelease | CorrectedRelease:
+    def mechanism(self, length: int) -> Restricted | Postprocessed:
         """The mechanism for one length, which must have a safe observation."""
         return self._mechanisms[length]
 
     @computed_once
-    def log_release(self) -> LogRelease:
-        """The mechanism for observations of all lengths."""
-        return LogRelease(self, self._safe, epsilon=self._epsilon)
+    def log_release(self) -> ByLength:
+        """The mechanism for observations of all lengths, each of which is public."""
+        safe = self._safe
+        every, shown = (
+            ObservationLanguage(alphabet=safe.alphabet, graph=graph, safe=safe, is_safe=is_safe)
+            for graph, is_safe in ((safe.possible_graph, False), (safe.graph, True))
+        )
+        choice = MechanismChoice(epsilon=self._epsilon, adjacency=self.adjacency)
+        return ByLength(
+            every, choice, lambda _, language: self.mechanism(language.max_length or 0), name=self.name, released=shown
+        )
 
-    def _mechanism(self, length: int) -> SafeRelease | CorrectedRelease:
+    def _mechanism(self, length: int) -> Restricted | Postprocessed:
         return self._tables[length].release(epsilon=self._epsilon, adjacency=self.adjacency, release=self.release)
 
     def language(self, length: int) -> Language:
@@ -167,20 +174,3 @@ class ObservationLanguage(AnyLength):
         if own is None or (longest is not None and length > longest):
             return None
         return own if self.is_safe else self.safe.possible(length)
-
-
-class LogRelease(ByLength):
-    """The policy private for observations of all lengths, each of which is public."""
-
-    def __init__(self, policy: PrivatePolicy, safe: SafeObservations, *, epsilon: Fraction) -> None:
-        everything = ObservationLanguage(alphabet=safe.alphabet, graph=safe.possible_graph, safe=safe, is_safe=False)
-        choice = MechanismChoice(epsilon=epsilon, adjacency=policy.adjacency)
-        super().__init__(
-            everything, choice, lambda _, language: policy.mechanism(language.max_length or 0), name=policy.name
-        )
-        self._safe = safe
-
-    @property
-    def released_language(self) -> ObservationLanguage:
-        """The safe observations."""
-        return ObservationLanguage(alphabet=self.alphabet, graph=self._safe.graph, safe=self._safe, is_safe=True)

@@ -68,11 +68,13 @@ class ByLength(Mechanism):
         *,
         name: str | None = None,
         laws: ByLaw | None = None,
+        released: AnyLength | None = None,
     ) -> None:
         super().__init__(language, epsilon=choice.epsilon, adjacency=choice.adjacency, calibration=choice.calibration)
         self.choice = choice
         self.name = name or choice.mechanism
         self._words = language
+        self._released = language if released is None else released
         self._choose = choose
         self._laws = laws
         """Mechanisms by laws that were handed over; None: each is calibrated when a word of its length is met."""
@@ -80,6 +82,11 @@ class ByLength(Mechanism):
         """Mechanisms that were made elsewhere, such as in the process that calibrated them."""
         # parameters are checked even where there is no word
         self._notes = choose(choice, language.shortest).notes if laws is None else ()
+
+    @property
+    def released_language(self) -> AnyLength:
+        """The words that may come out: those that may be handed in, unless others were named."""
+        return self._released
 
     def of_length(self, length: int) -> Mechanism | None:
         """The mechanism for words of this length; None where the model has no such word."""

@@ -29,7 +29,7 @@ from symveil.numbers.rationals import exact, spelled
 
 _WORDS_AND_RESULTS = frozenset(
     {
-        *("language", "alphabet", "max_length", "possible", "safe"),
+        *("language", "alphabet", "max_length", "possible", "safe", "correction"),
         *("epsilon", "adjacency"),
         *("solved", "parameters", "through", "loss", "claimed"),
     }

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.prior import Floats
 from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
-from symveil.mechanisms.optimal.programme import Floats, Programme
+from symveil.mechanisms.optimal.programme import Programme
 from symveil.numbers.conversions import exp_enclosure
 from symveil.numbers.once import Memo, computed_once
 

@@ -1,8 +1,8 @@
-"""The best private law of a small language as a linear programme, solved in floats: a proposal, never a proof.
+"""The words of a small language and how they are compared: what the best private law of it is solved for.
 
-The unknowns are P(x|w); adjacent words must satisfy P(x|w) ≥ P(x|v)/c, rows add up to 1, and the expected loss is to be
-least. Under the graceful promise c is what one place may lose, and words that differ in d places must satisfy
-P(x|w) ≥ P(x|v)/c^d. What a solver finds satisfies this up to its tolerance; `law` makes an exact law of it.
+Adjacent words must satisfy P(x|w) ≥ P(x|v)/c; under the graceful promise c is what one place may lose, and words that
+differ in d places must satisfy P(x|w) ≥ P(x|v)/c^d. Where linear equations do not give the best law, a solver proposes
+one (`bounds/programme.py`), up to its tolerance; `law` makes an exact law of it.
 """
 
 from __future__ import annotations
@@ -12,23 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.prior import Floats, Integers
+from symveil.bounds.programme import PrivacyProgramme
 from symveil.errors import TooLargeError
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_ROWS = 1_000_000
 """More inequalities (adjacent pairs × outputs) are refused: a round of rays takes about 10 s for so many."""
 _MOST_SOLVED = 60_000
 """More are not solved all at once, which takes about 15 s for so many."""
-_MOST_ROUNDS, _SHRINKS = 16, 0.9
-"""Of adding rays: each round has to leave less than such a share of the gap."""
-_CLOSE = 1e-9
-"""How near, relative to it, to a bound from below a solution by rays is taken for the best one."""
-# The least tolerances that HiGHS takes, and the seconds after which it gives up.
-_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 600.0}
 # Weights of a flat law must be above this: rounding may bring one that is 0 so far above it.
 _SMALLEST_WEIGHT = 1e-13
 
@@ -185,115 +178,28 @@ class Programme:
             result = means[self.distances]
         return result
 
+    @computed_once
+    def _programme(self) -> PrivacyProgramme:
+        return PrivacyProgramme(losses=self.losses, shares=self.likelihoods, adjacent=self.adjacent, steps=self.steps)
+
     def _by_rays(self, ratio: float) -> Floats | None:
-        """The best law as a sum of few columns; None where that would take many rounds.
-
-        Columns of private laws form a cone, and a law is a sum of rays of it, such as c^−hops(·, x) and the constant.
-        With the prices y of the words that the best sum of the rays at hand has, a better ray for the output x makes
-        Σ (loss(w, x)·π(w) − y(w))·p(w) the least over p ≤ 1 of the cone. What all outputs could gain by that bounds how
-        far the sum is from the best law: where ε is not small, the first rays are the right ones.
-        """
-        # imported when needed: no other mechanism has to wait for it to load
-        from scipy import sparse  # noqa: PLC0415
-        from scipy.optimize import linprog  # noqa: PLC0415
-
-        count, pairs = len(self.words), np.arange(len(self.adjacent))
-        cells = np.concatenate([self.adjacent[:, 1], self.adjacent[:, 0]])
-        values = np.concatenate([ratio ** -self.steps.astype(np.float64), -np.ones(len(pairs))])
-        cone = sparse.csr_array((values, (np.tile(pairs, 2), cells)), shape=(len(pairs), count))
-        costs = self.likelihoods[:, None] * self.losses * (ratio / self.losses.max())
-        decays = self.decays(ratio)
-        rays = np.concatenate([decays, np.ones((count, count))], axis=1)
-        outputs, none = np.tile(np.arange(count), 2), np.zeros(len(pairs))
-        gap = np.inf
-        for _ in range(_MOST_ROUNDS):
-            best = linprog(
-                (costs[:, outputs] * rays).sum(axis=0),
-                A_eq=rays,
-                b_eq=np.ones(count),
-                method="highs-ds",
-                options=_OPTIONS,
-            )
-            if best.status != 0:
-                return None
-            reduced = costs - best.eqlin.marginals[:, None]
-            better = [
-                linprog(reduced[:, x], A_ub=cone, b_ub=none, bounds=(0, 1), method="highs-ds", options=_OPTIONS)
-                for x in range(count)
-            ]
-            if any(each.status != 0 for each in better):
-                return None
-            gains = np.array([-min(each.fun, 0.0) for each in better])
-            gap, before = float(gains.sum() / best.fun), gap
-            if gap <= _CLOSE:
-                return _summed(rays, outputs, best.x)
-            if gap > min(1.0, _SHRINKS * before):  # rounds are many where ε is small
-                return None
-            new = np.flatnonzero(gains > 0)
-            # what the solver's tolerance leaves out is made up for: rays are in the cone as exactly as floats are
-            raised = [(decays * np.maximum(better[x].x, 0.0)).max(axis=1) for x in new]
-            rays = np.concatenate([rays, np.array(raised).T], axis=1)
-            outputs = np.concatenate([outputs, new])
-        return None
+        """The best law as a sum of few columns; None where that would take many rounds."""
+        return self._programme.law_by_rays(ratio, self.decays(ratio))
 
     def _solved(self, ratio: float) -> Floats:
-        """By linear programming, all at once.
-
-        Chances of changed words are of the size 1/c, and so are the unknowns' units: the solver's tolerance is then
-        relative to them, also where they are far below it.
-        """
+        """By linear programming, all at once."""
         if self.rows > _MOST_SOLVED:
             raise TooLargeError(
                 f"mechanism optimal: expected at most {_MOST_SOLVED} adjacent pairs × released words at this epsilon, "
                 f"found {self.rows}; take mechanism auto, shorter words or a larger epsilon"
             )
-        from scipy import sparse  # noqa: PLC0415
-        from scipy.optimize import linprog  # noqa: PLC0415
-
-        count, decay = len(self.words), np.repeat(ratio ** -self.steps.astype(np.float64), len(self.words))
-        unit = np.where(np.eye(count, dtype=np.bool_), 1.0, 1 / ratio)
-        word, other = (np.repeat(self.adjacent[:, side], count) for side in (0, 1))
-        output = np.tile(np.arange(count), len(self.adjacent))
-        row = np.arange(len(word))
-        private = sparse.csr_array(
-            (
-                np.concatenate([decay * unit[other, output] / unit[word, output], -np.ones(len(row))]),
-                (np.tile(row, 2), np.concatenate([other * count + output, word * count + output])),
-            ),
-            shape=(len(row), count * count),
-        )
-        total = sparse.csr_array(
-            (unit.ravel(), (np.repeat(np.arange(count), count), np.arange(count * count))), shape=(count, count * count)
-        )
-        # losses in the unknowns' units; divided by the largest, so that their size does not matter
-        prices = self.likelihoods[:, None] * self.losses / self.losses.max()
-        for method in ("highs-ipm", "highs-ds"):
-            result = linprog(
-                prices.ravel(),
-                A_ub=private,
-                b_ub=np.zeros(len(row)),
-                A_eq=total,
-                b_eq=np.ones(count),
-                method=method,
-                options=_OPTIONS,
+        result = self._programme.law(ratio)
+        if result is None:
+            raise TooLargeError(
+                "mechanism optimal: expected a language whose linear programme can be solved, found one that the "
+                "solver gives up on; take mechanism auto, or a larger epsilon"
             )
-            if result.status == 0:
-                return np.asarray(np.maximum(result.x.reshape(count, count) * unit, 0.0))
-        raise TooLargeError(
-            "mechanism optimal: expected a language whose linear programme can be solved, found one that the solver "
-            "gives up on; take mechanism auto, or a larger epsilon"
-        )
-
-
-def _summed(rays: Floats, outputs: Integers, weights: Floats) -> Floats:
-    """The law that is a weighted sum of rays; weights that a solver found are made as exact as floats are."""
-    count = len(rays)
-    used = np.flatnonzero(weights > _SMALLEST_WEIGHT)
-    exact = np.linalg.lstsq(rays[:, used], np.ones(count))[0]
-    chosen = exact if (exact >= 0).all() else weights[used]
-    law = np.zeros((count, count))
-    np.add.at(law.T, outputs[used], (rays[:, used] * chosen).T)
-    return law
+        return result
 
 
 def _solved_for_ones(table: Floats) -> Floats:

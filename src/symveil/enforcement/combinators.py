@@ -1,0 +1,396 @@
+"""Laws made of laws: `Restricted` is a law given that its outcome is among some words, `Postprocessed` a law and then a
+channel. The policy private is one or the other on the observations of one length; `mechanisms/by_length.py` puts the
+lengths together.
+
+*Restricted* to safe observations the exponential mechanism has one common support for all inputs: ε-differentially
+private in the ordinary sense, and nothing that gives a secret away is ever shown (docs/opacity.md). The inputs may be
+unsafe, hence outside the language of the outputs, so the certificates for models, which compare words of one language,
+do not apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all* observations of
+the length is known, by listing them.
+
+*Postprocessed*: a mechanism releases observations, safe or not, as it would words of any model, with the costs and
+certificates of `mechanisms`. Where what it drew gives a secret away, a safe observation is shown instead, drawn around
+it by a rate that is fixed and public (`Correction`). The loss is that of the mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from symveil.calibration.search import largest_rate
+from symveil.enforcement.losses import EnumeratedLoss, all_distances, distance_counts, log_totals
+from symveil.errors import TooLargeError
+from symveil.languages.run_draws import total_weight
+from symveil.languages.run_laws import expected_errors
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
+from symveil.laws.guarantee import Guarantee
+from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
+from symveil.laws.parameters import Adjacency
+from symveil.mechanisms.chains import trellis_moves
+from symveil.mechanisms.cost_weighted import release_runs
+from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.law import Law
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.word import Codes, Lengths
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.numbers.once import computed_once
+from symveil.numbers.rationals import Number, at_least, spelled
+from symveil.randomness import BitSource, NotPrivateSeededBits
+
+Floats = NDArray[np.float64]
+
+_LARGEST_RATE = Fraction(64)
+_TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
+
+
+class Restricted(DistanceWeighted):
+    """P(w'|w) = e^{−ηd(w,w')}/Z(w) over the words w' of `safe`, for every word w of `possible`, of one length.
+
+    It is the law of the exponential mechanism on `possible` at the same rate, given that the outcome is in `safe`.
+    `loss` is the loss for each rate; None where the words are too many to list.
+    """
+
+    name = "private"
+    label: ClassVar[str] = "safe observations only"
+    correction: ClassVar[None] = None
+    """No channel follows: what is drawn is shown."""
+
+    def __init__(
+        self,
+        possible: RunLanguage,
+        safe: RunLanguage,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency = 1,
+        loss: EnumeratedLoss | None,
+    ) -> None:
+        super().__init__(possible, epsilon=epsilon, adjacency=adjacency)
+        self.safe: Final = safe
+        rate = self._largest_rate(loss)
+        spent = None if loss is None else loss(rate)
+        exact = spent is not None and spent <= self.epsilon  # larger by rounding only: 2bη bounds it
+        loss_of_all = spent if spent is not None and exact else self.epsilon
+        proved = Guarantee.of_loss(loss_of_all, "exact" if exact else "classic")
+        vars(self)["law"] = self._law_with(proved, rate=rate)
+
+    def _largest_rate(self, loss: EnumeratedLoss | None) -> Fraction:
+        """The largest rate whose loss over all pairs of adjacent words, safe or not, is known to be at most ε."""
+        reach = max(self.reach, 1)
+        classic = self.epsilon / (2 * reach)
+        best = loss and largest_rate(
+            loss,
+            claimed=None,
+            epsilon=self.epsilon,
+            safe=classic,
+            slope=reach,
+            limit=_LARGEST_RATE,
+            tolerance=_TOLERANCE,
+            evaluations=_EVALUATIONS,
+        )
+        return best.rate if best else classic
+
+    @property
+    def rate(self) -> Fraction:
+        """η."""
+        assert self.law.rate is not None  # noqa: S101 - every such law has one
+        return self.law.rate
+
+    def loss_beyond(self, distance: int) -> float:
+        """2η for every place, as for the exponential mechanism.
+
+        Parameters
+        ----------
+        distance
+            In how many places observations differ.
+        """
+        return at_least(2 * self.rate * distance)
+
+    def parameters_document(self) -> dict[str, object]:
+        """The rate."""
+        return {"rate": spelled(self.rate)}
+
+    @property
+    def released_language(self) -> RunLanguage:
+        """The safe observations."""
+        return self.safe
+
+    @computed_once
+    def _weights(self) -> RunWeights:
+        return RunWeights(language=self.safe, rate=self.rate)
+
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
+        """r(0), r(1), …"""
+        return [(-ball(self.rate * distance)).exp() for distance in range(len(counts))]
+
+    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
+        return release_runs(self._weights, rows, bits)
+
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) = −ηd − ln Z(word); −∞ for what is never shown."""
+        with precision(STANDARD_PRECISION):
+            log_total = total_weight(self._weights, word).log()
+            eta = ball(self.rate)
+            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
+        is_safe = self.safe.first_impossible(released) == 0
+        return np.where(is_safe, by_distance[self.distance(word, released)], -np.inf)
+
+    def laws(self, words: Codes, released: Codes) -> NDArray[np.float64]:
+        """P(x | w) for each row w of `words` and each x of `released`, which are all safe ones; about 13 digits."""
+        distance = all_distances(words, released)
+        by_distance = np.exp(-float(self.rate) * np.arange(self._length + 1))
+        weights = by_distance[distance - distance.min(axis=1, keepdims=True)]
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """For each word the expected number of events that are changed, in one pass for all of them.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, observations of the system.
+        """
+        errors = expected_errors(self._weights, words).symbols
+        return errors, errors
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike
+        return self._law_around(self.safe.around(codes))
+
+    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
+        del shown
+        with precision(WEIGHT_PRECISION):
+            mismatch, error = rounded_weight((-ball(self.rate)).exp())
+        weights = [mismatch**distance for distance in range(self._length + 1)]
+        return *trellis_moves(self.safe, codes, weights), 2 * self._length * error
+
+
+_CORRECTION_RATE, _LARGEST_EXPONENT = Fraction(16), Fraction(500)
+_MOST_CORRECTIONS, _CORRECTED_AT_ONCE = 400_000_000, 2_000_000
+_SEED, _DRAWS = 23, 64
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Correction:
+    """A channel: what is safe stays as it is, and instead of an unsafe o a safe x is shown with weight e^{−ρd(o,x)}.
+
+    Parameters
+    ----------
+    possible
+        The words that come in.
+    safe
+        Those among them that may be shown.
+    """
+
+    possible: RunLanguage
+    safe: RunLanguage
+    most_listed: ClassVar[int] = 300_000
+
+    @computed_once
+    def rate(self) -> Fraction:
+        """ρ: nearly uniform over the nearest safe words, and large enough for floats in long ones."""
+        return min(_CORRECTION_RATE, _LARGEST_EXPONENT / max(self.possible.length, 1))
+
+    @computed_once
+    def _weights(self) -> RunWeights:
+        return RunWeights(language=self.safe, rate=self.rate)
+
+    def draw(self, rows: Codes, bits: BitSource) -> Codes:
+        """What is shown for what was drawn, by further bits of the rows: independent of those it was drawn by."""
+        unsafe = np.flatnonzero(self.safe.first_impossible(rows))
+        shown = rows.copy()
+        if len(unsafe):
+            shown[unsafe] = release_runs(self._weights, rows[unsafe], bits.for_rows(unsafe))
+        return shown
+
+    @computed_once
+    def listed(self) -> Codes:
+        """The words that may come in; refused where there are too many."""
+        return self.possible.enumerate_codes(at_most=self.most_listed)
+
+    @computed_once
+    def unsafe(self) -> Codes:
+        """Those that are replaced."""
+        return self.listed[self.safe.first_impossible(self.listed) > 0]
+
+    @computed_once
+    def outputs(self) -> Codes:
+        """The safe words."""
+        return self.safe.enumerate_codes(at_most=self.most_listed)
+
+    @computed_once
+    def log_totals(self) -> Floats:
+        """ln Σ e^{−ρd(o,x)} over the safe words x, for each unsafe o."""
+        return log_totals(distance_counts(self.outputs, self.unsafe), float(self.rate))[1]
+
+    def chances(self, shown: Codes) -> Iterator[tuple[slice, Floats]]:
+        """Pr(x is shown | o was drawn) for each unsafe o, a row, and each safe x of `shown`: some rows at a time."""
+        pairs = len(self.unsafe) * max(len(shown), 1)
+        if pairs > _MOST_CORRECTIONS:
+            raise TooLargeError(
+                f"enforcement: expected at most {_MOST_CORRECTIONS} pairs of an unsafe observation and what is shown "
+                f"instead, found {pairs}; use a smaller length"
+            )
+        by_distance = np.exp(-float(self.rate) * np.arange(self.possible.length + 1))
+        step = max(1, _CORRECTED_AT_ONCE // max(len(shown), 1))
+        for begin in range(0, len(self.unsafe), step):
+            rows = slice(begin, begin + step)
+            distance = all_distances(self.unsafe[rows], shown)
+            nearest = distance.min(axis=1, keepdims=True)  # so that no sum is 0 in floats
+            scale = np.exp(-float(self.rate) * nearest - self.log_totals[rows, None])
+            yield rows, by_distance[distance - nearest] * scale
+
+    @computed_once
+    def unchanged(self) -> Floats:
+        """For each unsafe o, and each position and symbol: whether o has it there, less the chance that it is shown."""
+        symbols = len(self.possible.alphabet)
+        shown, unsafe = one_hot(self.outputs, symbols), one_hot(self.unsafe, symbols)
+        for rows, chances in self.chances(self.outputs):
+            unsafe[rows] -= chances @ shown
+        return unsafe
+
+
+class Postprocessed(Mechanism):
+    """`through` releases a word, and a channel turns it into what is shown: P(x|w) = Σ_o P(o|w)·R(x|o)."""
+
+    name = "private"
+    label: ClassVar[str] = "corrected to safe observations"
+
+    def __init__(self, through: Mechanism, correction: Correction) -> None:
+        super().__init__(correction.possible, epsilon=through.epsilon, adjacency=through.adjacency)
+        self.through: Final = through
+        self.correction: Final = correction
+
+    def _calibrated(self, claimed: Law | None) -> Law:
+        """That of the mechanism: what happens to its outcomes depends on nothing else."""
+        through = self.through.law if claimed is None else self.through.proved_again()
+        return self._law_with(through.proved, rate=through.rate, certificate=through.certificate, through=through)
+
+    def loss_beyond(self, distance: int) -> float:
+        """That of the mechanism, likewise.
+
+        Parameters
+        ----------
+        distance
+            In how many places observations differ.
+        """
+        return self.through.loss_at(distance)
+
+    @property
+    def rate(self) -> Fraction | None:
+        """The rate of the mechanism, where it has one."""
+        return self.law.rate
+
+    @property
+    def described(self) -> str:
+        """Through which mechanism."""
+        return f"corrected {self.through.described}"
+
+    @property
+    def given_up(self) -> str | None:
+        """What the mechanism gives up."""
+        return self.through.given_up
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the mechanism does."""
+        return self.through.tells_apart
+
+    def parameters_document(self) -> dict[str, object]:
+        """The mechanism and what it was given or has chosen; the rate of the correction."""
+        return {
+            "through": self.through.name,
+            **self.through.parameters_document(),
+            "correction_rate": spelled(self.correction.rate),
+        }
+
+    @property
+    def released_language(self) -> RunLanguage:
+        """The safe observations."""
+        return self.correction.safe
+
+    # --- drawing -------------------------------------------------------------------------------
+
+    def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
+        drawn, sizes = self.through.release_checked(codes, lengths, bits)
+        rows = drawn.reshape(len(lengths), self.correction.possible.length)
+        return self.correction.draw(rows, bits).reshape(-1), sizes
+
+    # --- the law -------------------------------------------------------------------------------
+
+    def laws(self, words: Codes, released: Codes) -> Floats:
+        """P(x | w) for each row w of `words` and each safe x of `released`."""
+        drawn = np.exp([self.through._log_probabilities(word, released) for word in words])
+        if len(self.correction.unsafe):
+            wrong = np.exp([self.through._log_probabilities(word, self.correction.unsafe) for word in words])
+            for rows, chances in self.correction.chances(released):
+                drawn += wrong[:, rows] @ chances
+        return np.asarray(drawn)
+
+    def _log_probabilities(self, word: Codes, released: Codes) -> Floats:
+        """ln P(row | word), over what the mechanism may have drawn; −∞ for what is never shown."""
+        is_safe = self.correction.safe.first_impossible(released) == 0
+        logs = np.asarray(self.through._log_probabilities(word, released), dtype=np.float64)
+        if len(self.correction.unsafe):
+            drawn = self.through._log_probabilities(word, self.correction.unsafe)
+            largest = drawn.max()
+            weights, corrected = np.exp(drawn - largest), np.zeros(len(released))
+            for rows, chances in self.correction.chances(released):
+                corrected += weights[rows] @ chances
+            with np.errstate(divide="ignore"):
+                logs = np.logaddexp(logs, np.log(corrected) + largest)
+        return np.where(is_safe, logs, -np.inf)
+
+    def _law(self, codes: Codes | None) -> DistanceLaw:
+        assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike
+        outputs, length = self.correction.outputs, self.correction.possible.length
+        distance = np.count_nonzero(outputs != codes, axis=1)
+        chances = np.exp(self._log_probabilities(codes, outputs))
+        by_distance: Floats = np.bincount(distance, chances, minlength=length + 1).astype(np.float64)
+        occurring = np.flatnonzero(np.bincount(distance, minlength=length + 1))
+        with np.errstate(divide="ignore"):
+            logs = np.log(by_distance[occurring])
+        return DistanceLaw(
+            distances=occurring,
+            all_counts=self.correction.safe.around(codes).counts,
+            probabilities=by_distance[occurring],
+            log_probabilities=logs,
+            expected_error=float(by_distance @ np.arange(len(by_distance))),
+            length=length,
+            bounds=None,
+        )
+
+    def _expected_errors(self, words: Codes) -> tuple[Floats, Floats]:
+        """For each word the expected number of events that are changed; what corrections add, over public bits.
+
+        Parameters
+        ----------
+        words
+            Rows of codes, observations of the system.
+        """
+        errors = np.asarray(self.through._expected_errors(words)[0], dtype=np.float64)
+        bits = NotPrivateSeededBits(_SEED)
+        many = np.repeat(words, _DRAWS, axis=0)
+        drawn, _ = self.through.release_checked(many.reshape(-1), np.full(len(many), words.shape[1]), bits)
+        drawn = drawn.reshape(many.shape)
+        shown = self.correction.draw(drawn, bits)
+        added = np.count_nonzero(shown != many, axis=1) - np.count_nonzero(drawn != many, axis=1)
+        errors = errors + added.reshape(len(words), _DRAWS).mean(axis=1)  # what the mechanism adds is known
+        return errors, errors
+
+
+def one_hot(codes: NDArray[np.int32], symbols: int) -> Floats:
+    """A column for every position and symbol: 1 where the word has it there.
+
+    >>> one_hot(np.array([[0, 1]], dtype=np.int32), 2).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+    columns = (codes[:, :, None] == np.arange(symbols)).astype(np.float64)
+    return np.asarray(columns.reshape(len(codes), codes.shape[1] * symbols))
