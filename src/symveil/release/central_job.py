@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,8 +24,8 @@ from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists, symbols_of_lists
-from symveil.release.job import Ask, Job, Written
-from symveil.storage.atomic import TemporaryOutput, digest_of
+from symveil.release.job import Ask, FileJob, Written
+from symveil.storage.atomic import digest_of
 
 
 class ReadWords(Protocol):
@@ -201,17 +200,14 @@ class FrameWords(FileWords):
         return self._digest
 
 
-class CentralJob(Job[RecordKey]):
+class CentralJob(FileJob[RecordKey]):
     """A file of sequences in; a table or a model out, which says nothing about it but through its noise."""
 
     unit = "person"
 
     def __init__(self, words: CentralWords, target: Path, answer: Answer, *, facts: dict[str, object]) -> None:
-        if target.is_dir():
-            raise FileError(str(target), expected="a file to write", found="a folder")
-        if target.exists() and words.path.exists() and target.samefile(words.path):
-            raise FileError(str(target), expected="another file than the input", found="the same")
-        self._words, self._target, self._answer = words, target, answer
+        super().__init__(words.path, target)
+        self._words, self._answer = words, answer
         self.has_ids, self.facts = words.has_ids, {"file": target.name, **facts}
 
     @property
@@ -236,12 +232,6 @@ class CentralJob(Job[RecordKey]):
         for names in in_parts(persons):
             ask(names, [1] * len(names), None)
 
-    @contextmanager
-    def output(self, tag: str) -> Iterator[None]:
-        """A file aside, locked."""
-        with TemporaryOutput(self._target, tag) as self._temporary:
-            yield
-
     def write(self, plan: RecordKey, left_out: list[str]) -> Written:
         """Count, add noise, write."""
         numbers = self._words.numbered(set(left_out))
@@ -252,15 +242,7 @@ class CentralJob(Job[RecordKey]):
         self._temporary.write(self._answer(read, list(numbers), plan))
         return Written(digest=self._temporary.finish())
 
-    def publish(self) -> None:
-        """Rename the file."""
-        self._temporary.publish()
-
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Nothing public tells which input a central release is from."""
         del counts
         return True
-
-    def published_digest(self) -> str | None:
-        """The digest of the file in the output's place."""
-        return digest_of(self._target)

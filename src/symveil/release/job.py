@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.errors import FileError
 from symveil.ledger.units import whole_parts
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.once import computed_once
+from symveil.storage.atomic import TemporaryOutput, digest_of
 
 Plan = TypeVar("Plan")
 """What a job draws with: it holds the release key."""
@@ -146,3 +149,34 @@ class Job(ABC, Generic[Plan]):
     @abstractmethod
     def published_digest(self) -> str | None:
         """The digest of what stands in the output's place."""
+
+
+class FileJob(Job[Plan]):
+    """A job whose output is one file on this machine.
+
+    Parameters
+    ----------
+    source, target
+        The input, which need not be a file, and the output.
+    """
+
+    def __init__(self, source: Path, target: Path) -> None:
+        if target.is_dir():
+            raise FileError(str(target), expected="a file to write", found="a folder")
+        if target.exists() and source.exists() and target.samefile(source):
+            raise FileError(str(target), expected="another file than the input", found="the same")
+        self._target = target
+
+    @contextmanager
+    def output(self, tag: str) -> Iterator[None]:
+        """A file aside, locked."""
+        with TemporaryOutput(self._target, tag) as self._temporary:
+            yield
+
+    def publish(self) -> None:
+        """Rename the file."""
+        self._temporary.publish()
+
+    def published_digest(self) -> str | None:
+        """The digest of the file in the output's place."""
+        return digest_of(self._target)

@@ -29,9 +29,9 @@ from symveil.formats.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
 from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.release.job import Ask, Job, Written
+from symveil.release.job import Ask, FileJob, Written
 from symveil.release.timed import TimedEvents, TimedPlan
-from symveil.storage.atomic import TemporaryOutput, digest_of
+from symveil.storage.atomic import digest_of
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)
@@ -85,7 +85,7 @@ def _privatized(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         return privatize_batch(batch, plan)
 
 
-class LocalJob(Job[ReleasePlan]):
+class LocalJob(FileJob[ReleasePlan]):
     """A file of sequences, read and written here."""
 
     def __init__(
@@ -100,10 +100,12 @@ class LocalJob(Job[ReleasePlan]):
         spreadsheet_safe: bool = False,
         times: TimedEvents | None = None,
     ) -> None:
-        _check_target(file.file, target)
+        if suffix(target) != suffix(file.file):
+            raise wrong_suffix(target, (suffix(file.file),))
+        super().__init__(file.file, target)
         if mechanism.metric == "levenshtein":
             file.check_lengths_may_change()
-        self._file, self._target, self.mechanism = file, target, mechanism
+        self._file, self.mechanism = file, mechanism
         self._on_unknown, self._true_error, self._progress = on_unknown, true_error, progress
         self._times = None
         if times is not None:
@@ -148,19 +150,16 @@ class LocalJob(Job[ReleasePlan]):
 
     def survey(self, plan: ReleasePlan, ask: Ask) -> None:
         """Read the file once: what is wrong with it, and whose it is."""
-        ids, steps = _Ids(self._file, plan), RecordSteps("charging", self._file, self._progress)
+        ids = _Ids(self._file, plan)
         # of records that are left out the lengths decide nothing; who they are is found when the others are drawn
         public = self.mechanism.metric == "hamming" and self._on_unknown == "error"
         seen = np.empty(0, dtype=np.int64) if public else None
         legal = np.empty(0, dtype=np.int64)
-        for batch in self._records():
-            with only_our_errors():
-                legal = np.union1d(legal, check_batch(batch, plan))
+        for batch, own in self._checked("charging", plan):
+            legal = np.union1d(legal, own)
             seen = None if seen is None else np.union1d(seen, lengths_of(batch))
             ids.add(batch)
             ask(*self._counted(batch))
-            steps.add(len(batch))
-        steps.end()
         ids.check()
         self.lengths, self.legal_lengths = seen, legal if plan.mechanism.metric == "hamming" else None
 
@@ -168,13 +167,20 @@ class LocalJob(Job[ReleasePlan]):
         """A pass of its own over the file; what is wrong with it is refused here."""
         if not self.mechanism.needs_lengths:
             return
-        legal, steps = np.empty(0, dtype=np.int64), RecordSteps("reading lengths", self._file, self._progress)
+        legal = np.empty(0, dtype=np.int64)
+        for _, own in self._checked("reading lengths", plan):
+            legal = np.union1d(legal, own)
+        self.legal_lengths = legal
+
+    def _checked(self, verb: str, plan: ReleasePlan) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """The file's records, with the lengths of those that will be released; what is wrong with them is refused."""
+        steps = RecordSteps(verb, self._file, self._progress)
         for batch in self._records():
             with only_our_errors():
-                legal = np.union1d(legal, check_batch(batch, plan))
+                lengths = check_batch(batch, plan)
+            yield batch, lengths
             steps.add(len(batch))
         steps.end()
-        self.legal_lengths = legal
 
     def _counted(self, batch: pa.RecordBatch) -> tuple[list[str], list[int], list[int | None]]:
         """Who has how many records in a batch, by length, and what these lose when all of them are replaced."""
@@ -194,12 +200,6 @@ class LocalJob(Job[ReleasePlan]):
             numbers = pa.array(np.arange(before + 1, before + 1 + len(batch)))
             before += len(batch)
             yield batch if self.has_ids else batch.append_column(NUMBER, numbers)
-
-    @contextmanager
-    def output(self, tag: str) -> Iterator[None]:
-        """A file aside, locked."""
-        with TemporaryOutput(self._target, tag) as self._temporary:
-            yield
 
     def write(self, plan: ReleasePlan, left_out: list[str]) -> Written:
         """Everything through the core and into the file."""
@@ -237,10 +237,6 @@ class LocalJob(Job[ReleasePlan]):
             self._file.check_filled()
             raise
 
-    def publish(self) -> None:
-        """Rename the file."""
-        self._temporary.publish()
-
     def agrees_with(self, counts: dict[str, int]) -> bool:
         """Record by record: what is in the output stands in the input, in this order, and nothing but what was left
         out stands between.
@@ -261,10 +257,6 @@ class LocalJob(Job[ReleasePlan]):
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
             lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
             yield from zip(ids, lengths if self.mechanism.metric == "hamming" else [None] * len(batch), strict=True)
-
-    def published_digest(self) -> str | None:
-        """The digest of the file in the output's place."""
-        return digest_of(self._target)
 
 
 class _Ids:
@@ -337,13 +329,3 @@ def lengths_of(batch: pa.RecordBatch) -> NDArray[np.int64]:
 def _values(batch: pa.RecordBatch) -> Any:
     values = batch.column(SYMBOLS).flatten()
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-
-
-def _check_target(source: Path, target: Path) -> None:
-    """Refuse an output that cannot be written, before anything is read."""
-    if suffix(target) != suffix(source):
-        raise wrong_suffix(target, (suffix(source),))
-    if target.is_dir():
-        raise FileError(str(target), expected="a file to write", found="a folder")
-    if target.exists() and source.exists() and target.samefile(source):
-        raise FileError(str(target), expected="another file than the input", found="the same")
