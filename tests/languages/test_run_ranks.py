@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.languages import run_counts
-from symveil.languages import run_counts as run_ranks
-from symveil.languages.run_counts import RunNeighbours, RunRanks
+from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import NotPrivateSeededBits
+from symveil.trellis import semirings
+from symveil.trellis.walks import RankedWalks
 
 STATES = "abcd"
 
@@ -46,12 +46,10 @@ def test_words_by_rank_are_those_of_the_enumeration(case, distance: int, stretch
     expected = words[(words != word).sum(axis=1) == distance].tolist()
     near = RunNeighbours(language, word, farthest=distance)
     assert near.count(distance) == len(expected) == RunNeighbours(language, word).count(distance)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_ranks, "_LONGEST_STRETCH", stretch)
-        ranks = RunRanks(language.graph, word, near.ways)
-        begin = (0, language.graph.start, distance)
-        for _ in range(2):  # found, then looked up
-            assert [ranks.word(begin, rank) for rank in range(len(expected))] == expected
+    ranks = RankedWalks(near.choices, longest_stretch=stretch)
+    begin = (0, language.graph.start, distance)
+    for _ in range(2):  # found, then looked up
+        assert [ranks.walk(begin, rank) for rank in range(len(expected))] == expected
 
 
 @given(languages(), st.integers(0, 5))
@@ -61,7 +59,7 @@ def test_only_so_far_and_large_integers_change_no_count(case, farthest: int) -> 
     counts = RunNeighbours(language, word).counts()
     assert RunNeighbours(language, word, farthest=farthest).counts() == counts[: farthest + 1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_counts, "_LARGEST", 0)  # Python's integers from the first layer on
+        patch.setattr(semirings, "_LARGEST", 0)  # Python's integers from the first layer on
         assert RunNeighbours(language, word).counts() == counts
 
 

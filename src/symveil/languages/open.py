@@ -25,6 +25,7 @@ from symveil.models.word import Codes, Lengths, Metric, Word, encode, first_unkn
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 from symveil.trellis.semirings import COUNTS
+from symveil.trellis.walks import RankedWalks
 
 _MOST_BYTES = 2 * 10**9
 _MOST_ADDITIONS = 2 * 10**8
@@ -322,16 +323,20 @@ class OpenRuns(_SecretLengths):
         while rank >= self.sizes[length]:
             rank -= self.sizes[length]
             length += 1
-        graph, state, word = self.graph, self.graph.start, []
-        for remaining in range(length - 1, -1, -1):
-            for edge in graph.edges(state):
-                ways = self.ways[remaining][graph.target[edge]]
-                if rank < ways:
-                    word.append(int(graph.symbol[edge]))
-                    state = int(graph.target[edge])
-                    break
-                rank -= ways
-        return np.array(word, dtype=np.int32)
+        return np.array(self._ranked.walk((length, self.graph.start), rank), dtype=np.int32)
+
+    @computed_once
+    def _ranked(self) -> RankedWalks[tuple[int, int]]:
+        """Its words by their rank; a node is how many symbols are to come, and a state."""
+
+        def choices(node: tuple[int, int]) -> list[tuple[int, tuple[int, int], int]]:
+            left, state = node[0] - 1, node[1]
+            if left < 0:
+                return []
+            edges = [(int(self.graph.symbol[edge]), int(self.graph.target[edge])) for edge in self.graph.edges(state)]
+            return [(symbol, (left, to), int(self.ways[left][to])) for symbol, to in edges if self.ways[left][to]]
+
+        return RankedWalks(choices)
 
     def __repr__(self) -> str:
         return f"runs_up_to({self.graph.state_count} states, max_length {self.max_length})"

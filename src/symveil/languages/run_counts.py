@@ -5,19 +5,13 @@ V(i, ℓ, y) is the number of ways to finish from state y after i symbols with �
 long as they hold it and then as Python's, so a draw compares integers and is exactly uniform
 (docs/theory/exact-sampling.md).
 
-The words at one distance from a word, in alphabetical order: the one of a given rank.
-
-What is decided on the way is kept, so that drawing again costs a look-up for each real choice: a
-stretch in which only one symbol can follow is one step.
+The words at one distance from a word are drawn by their rank in alphabetical order.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,81 +26,10 @@ from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import COUNTS, ByDistance
+from symveil.trellis.walks import RankedWalks
 
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
-
-# Stretches are kept in pieces: the memory of long words must not grow with the square of their length.
-_LONGEST_STRETCH = 32
-
-
-class _Crossing:
-    """A stretch without a choice, then the choices: symbols, where they lead, how many words come up to each."""
-
-    __slots__ = ("following", "stretch", "symbols", "targets", "up_to")
-
-    def __init__(self, stretch: list[int], choices: list[tuple[int, Node, int]]) -> None:
-        self.stretch = stretch
-        self.symbols = [symbol for symbol, _, _ in choices]
-        self.targets = [target for _, target, _ in choices]
-        self.up_to = list(accumulate(ways for _, _, ways in choices))
-        self.following: list[_Crossing | None] = [None] * len(choices)
-
-
-class RunRanks:
-    """Words by rank; `ways(position, errors, state)` says how many words finish from there."""
-
-    def __init__(self, graph: WordGraph, codes: Codes, ways: Callable[[int, int, int], int]) -> None:
-        self._graph, self._ways = graph, ways
-        self._codes: list[int] = codes.tolist()
-        self._crossings: dict[Node, _Crossing] = {}
-
-    def word(self, begin: Node, rank: int) -> list[int]:
-        """What follows from `begin` in word number `rank`, counted from 0, of those that finish from there."""
-        codes: list[int] = []
-        crossing = self._crossing(begin)
-        while True:
-            codes += crossing.stretch
-            if not crossing.symbols:
-                return codes
-            choice = bisect_right(crossing.up_to, rank)
-            codes.append(crossing.symbols[choice])
-            if choice:
-                rank -= crossing.up_to[choice - 1]
-            following = crossing.following[choice]
-            if following is None:
-                following = crossing.following[choice] = self._crossing(crossing.targets[choice])
-            crossing = following
-
-    def _crossing(self, position: Node) -> _Crossing:
-        if position not in self._crossings:
-            self._crossings[position] = self._explored(position)
-        return self._crossings[position]
-
-    def _explored(self, node: Node) -> _Crossing:
-        stretch: list[int] = []
-        choices = self._choices(node)
-        while len(choices) == 1 and len(stretch) < _LONGEST_STRETCH:
-            ((symbol, node, _),) = choices
-            stretch.append(symbol)
-            choices = self._choices(node)
-        return _Crossing(stretch, choices)
-
-    def _choices(self, node: Node) -> list[tuple[int, Node, int]]:
-        """The symbols with which a word can go on, in order."""
-        position, state, errors = node
-        if position == len(self._codes):
-            return []
-        own, choices = self._codes[position], []
-        low, high = int(self._graph.first[state]), int(self._graph.first[state + 1])
-        edges = zip(self._graph.symbol[low:high].tolist(), self._graph.target[low:high].tolist(), strict=True)
-        for symbol, target in edges:
-            left = errors - (symbol != own)
-            ways = self._ways(position + 1, left, target)
-            if ways:
-                choices.append((symbol, (position + 1, target, left), ways))
-        return choices
-
 
 # V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
 MOST_ENTRIES = 20_000_000
@@ -245,9 +168,29 @@ class RunNeighbours:
         released = self._codes.copy()
         # one integer decides everything: the rank of the word among all at this distance
         rank = uniform_integer(self._counts[distance], bits)
-        released[position:] = self._ranks.word((position, state, distance), rank)
+        released[position:] = self._ranks.walk((position, state, distance), rank)
         return released
 
     @computed_once
-    def _ranks(self) -> RunRanks:
-        return RunRanks(self._language.graph, self._codes, self.ways)
+    def _ranks(self) -> RankedWalks[Node]:
+        return RankedWalks(self.choices)
+
+    def choices(self, node: Node) -> list[tuple[int, Node, int]]:
+        """The symbols with which a word can go on from a node, in order: where they lead, how many words finish there.
+
+        Parameters
+        ----------
+        node
+            A position, a state and how many errors are still to make.
+        """
+        position, state, errors = node
+        if position == len(self._codes):
+            return []
+        graph, own, choices = self._language.graph, int(self._codes[position]), []
+        low, high = int(graph.first[state]), int(graph.first[state + 1])
+        for symbol, target in zip(graph.symbol[low:high].tolist(), graph.target[low:high].tolist(), strict=True):
+            left = errors - (symbol != own)
+            ways = self.ways(position + 1, left, target)
+            if ways:
+                choices.append((symbol, (position + 1, target, left), ways))
+        return choices

@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
 from math import lcm
+from typing import cast
 
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
 from symveil.languages.costs import INFINITE
@@ -42,6 +42,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.laws.law import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
+from symveil.trellis.walks import WeightedWalk
 
 _MOST_POWERS = 64  # of one rational: beyond it every weight is rounded for itself
 
@@ -56,34 +57,28 @@ def cost_moves(weights: RunWeights, word: Codes) -> tuple[State, Moves, Fraction
     following, symbol, target = costs.next_phase.tolist(), graph.symbol.tolist(), graph.target.tolist()
     begins_public = language.public_start and length > 0
 
-    @cache
-    def total(position: int, state: int, phase: int) -> Fraction:
-        if position == length:
-            return end_weight[state]
-        return sum((weight for _, weight, _ in options(position, state, phase)), start=Fraction(0))
-
-    def options(position: int, state: int, phase: int) -> Iterator[tuple[int, Fraction, State]]:
+    def steps(node: Triple) -> Iterator[tuple[int, Fraction, Triple]]:
+        position, state, phase = node
         if position == 0 and begins_public:
-            first = int(weights.first_states[word[0]])
-            yield int(word[0]), total(1, first, phase), (1, first, phase)
-            return
-        for edge in graph.edges(state):
-            level = levels[position][edge]
-            if level == INFINITE:
-                continue
-            after, now = target[edge], following[level][phase]
-            share = edge_weight[edge] * step_weight[level][phase]
-            yield symbol[edge], share * total(position + 1, after, now), (position + 1, after, now)
+            yield int(word[0]), Fraction(1), (1, int(weights.first_states[word[0]]), phase)
+        elif position < length:
+            for edge in graph.edges(state):
+                level = levels[position][edge]
+                if level != INFINITE:
+                    share = edge_weight[edge] * step_weight[level][phase]
+                    yield symbol[edge], share, (position + 1, target[edge], following[level][phase])
 
-    def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, number, phase = (int(str(part)) for part in state)
-        whole = total(position, number, phase)
-        for released, weight, after in options(position, number, phase):
-            if weight:
-                yield released, after, weight / whole
-
+    walk = WeightedWalk(steps, lambda node: end_weight[node[1]] if node[0] == length else Fraction(0))
     # an error in a word's weight, and one as large in the normaliser
-    return (0, graph.start, costs.start_phase), moves, 2 * (length * step_error + (length + 1) * prior_error)
+    return (0, graph.start, costs.start_phase), _moves(walk), 2 * (length * step_error + (length + 1) * prior_error)
+
+
+Triple = tuple[int, int, int]
+"""(position, state, phase), or (position, errors, state)."""
+
+
+def _moves(walk: WeightedWalk[Triple]) -> Moves:
+    return lambda state: walk.moves(cast(Triple, state))
 
 
 def _step_weights(weights: RunWeights) -> tuple[list[list[Fraction]], Fraction]:
@@ -129,28 +124,20 @@ def trellis_moves(
     geometric = all(a * c == b * b for a, b, c in zip(weights, weights[1:], weights[2:], strict=False))
     ratio = weights[1] / weights[0] if len(weights) > 1 else Fraction(1)
 
-    @cache
-    def total(position: int, errors: int, state: int) -> Fraction:
-        if position == length:
-            return Fraction(1) if geometric else weights[errors]
-        return sum((weight for _, weight, _ in options(position, errors, state)), start=Fraction(0))
+    def steps(node: Triple) -> Iterator[tuple[int, Fraction, Triple]]:
+        position, errors, state = node
+        if position < length:
+            for symbol, after, share in _edges(language, position, state, own[position], prior):
+                wrong = symbol != own[position]
+                step = share * ratio if geometric and wrong else share
+                yield symbol, step, (position + 1, 0 if geometric else errors + wrong, after)
 
-    def options(position: int, errors: int, state: int) -> Iterator[tuple[int, Fraction, State]]:
-        for symbol, after, share in _edges(language, position, state, own[position], prior):
-            wrong = symbol != own[position]
-            now = 0 if geometric else errors + wrong
-            step = ratio if geometric and wrong else Fraction(1)
-            yield symbol, share * step * total(position + 1, now, after), (position + 1, now, after)
-
-    def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, errors, number = (int(str(part)) for part in state)
-        whole = total(position, errors, number)
-        for symbol, weight, after in options(position, errors, number):
-            if weight:
-                yield symbol, after, weight / whole
+    def ending(node: Triple) -> Fraction:
+        position, errors, _ = node
+        return Fraction(0) if position < length else Fraction(1) if geometric else weights[errors]
 
     start = 0 if language.graph is None else language.graph.start
-    return (0, 0, start), moves
+    return (0, 0, start), _moves(WeightedWalk(steps, ending))
 
 
 def _edges(
@@ -190,28 +177,23 @@ def truncated_moves(language: BoundedLanguage, word: Codes, weights: Sequence[Fr
         else:
             yield from ((int(graph.symbol[edge]), int(graph.target[edge])) for edge in graph.edges(state))
 
-    def ending(row: Row, state: int) -> Fraction:
+    def ending(node: tuple[int, Row, int]) -> Fraction:
+        _, row, state = node
         return weights[row[-1]] if graph is None or graph.accepting[state] else Fraction(0)
 
-    @cache
-    def total(position: int, row: Row, state: int) -> Fraction:
-        return ending(row, state) + sum((weight for *_, weight in options(position, row, state)), start=Fraction(0))
-
-    def options(position: int, row: Row, state: int) -> Iterator[tuple[int, State, Fraction]]:
+    def steps(node: tuple[int, Row, int]) -> Iterator[tuple[int, Fraction, tuple[int, Row, int]]]:
+        position, row, state = node
         if position < language.max_length:
             for symbol, after in edges(state):
-                here = longer(row, symbol)
-                yield symbol, (position + 1, here, after), total(position + 1, here, after)
+                yield symbol, Fraction(1), (position + 1, longer(row, symbol), after)
+
+    walk = WeightedWalk(steps, ending)
 
     def moves(state: State) -> Iterable[tuple[int, State, Fraction]]:
-        position, row, number = state
-        assert isinstance(position, int) and isinstance(row, tuple) and isinstance(number, int)  # noqa: S101
-        whole, end = total(position, row, number), ending(row, number)
-        if end:
-            yield ENDS, (), end / whole
-        for symbol, after, weight in options(position, row, number):
-            if weight:
-                yield symbol, after, weight / whole
+        node = cast("tuple[int, Row, int]", state)
+        if ending(node):
+            yield ENDS, (), ending(node) / walk.total(node)
+        yield from walk.moves(node)
 
     first = tuple(min(number, most) for number in range(len(own) + 1))
     return (0, first, 0 if graph is None else graph.start), moves
