@@ -45,6 +45,7 @@ TRIPS_SECONDS = 15.0
 """Of processor time, for learning a city's trips with their times and drawing as many."""
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 _MISSING = "the data is not here"
+_ALONE = "log_similarity of words alone"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,10 @@ def written_activities(source: Path, folder: Path) -> Path:
 
 
 def metrics_of_one_run(setting: Setting, source: Path, folder: Path) -> dict[str, float]:
-    """Learn, draw and compare once, by the commands; and words without times, at the ε that words have here."""
+    """Learn, draw and compare once, by the commands.
+
+    Where words have a bar, also words that are learned without times, at the ε that words have beside times.
+    """
     alphabet, words = written_activities(source, folder), folder / "synthetic.csv"
     model = folder / "model.json"
     common = ("--alphabet", f"@{alphabet}", "--lengths", setting.lengths, "--out", str(model), "--again")
@@ -115,11 +119,13 @@ def metrics_of_one_run(setting: Setting, source: Path, folder: Path) -> dict[str
     )  # fmt: skip
     command("synthesize", str(model), "--count", str(setting.cases), "--out", str(words))
     metrics: dict[str, float] = json.loads(command("compare", str(source), str(words), "--json"))["metrics"]
+    if "log_similarity" not in setting.bars:
+        return metrics
     command("learn", str(source), "--epsilon", spelled(Fraction(setting.epsilon) * WORDS_SHARE), *common)
     plain = folder / "words.jsonl"  # names of activities have blanks
     command("synthesize", str(model), "--count", str(setting.cases), "--out", str(plain))
     without = json.loads(command("compare", str(source), str(plain), "--json"))["metrics"]
-    return metrics | {"log_similarity_without_times": without["log_similarity"]}
+    return metrics | {_ALONE: without["log_similarity"]}
 
 
 def logs_measured(names: Sequence[str], runs: int | None) -> Iterator[tuple[Setting, list[dict[str, float]]]]:
@@ -245,8 +251,9 @@ def logs(effort: Effort) -> Iterator[Row]:
             name, without, peer = metric, None, ""
             if metric == "log_similarity":
                 name, value, bar = "EMD of words", 1 - value, None if bar is None else 1 - bar
-                without = 1 - statistics.mean(run["log_similarity_without_times"] for run in runs)
-                peer = "words alone, at the ε of words"
+                if bar is not None:
+                    without = 1 - statistics.mean(run[_ALONE] for run in runs)
+                    peer = "words alone, at the ε of words"
             yield Row(
                 name=f"{setting.name}: {name}", ours=value, peer=peer, peer_time=without, quantity="symbols", limit=bar,
                 unit="distance", note=f"mean of {len(runs)}",
@@ -305,8 +312,8 @@ def section(document: Mapping[str, Any]) -> Iterator[str]:
             values, bar = [run[metric] for run in runs], bars[name].get(metric)
             spread = statistics.stdev(values) if len(values) > 1 else 0.0
             text = f"{statistics.mean(values):.3f} ± {spread:.3f}"
-            if metric == "log_similarity":
-                text += f" ({statistics.mean(run['log_similarity_without_times'] for run in runs):.3f})"
+            if metric == "log_similarity" and _ALONE in runs[0]:
+                text += f" ({statistics.mean(run[_ALONE] for run in runs):.3f})"
             cells.append(text + ("" if bar is None else f"<br>{_verdict(metric, statistics.mean(values), bar)}"))
         yield f"| {name} | {len(runs)} | " + " | ".join(cells) + " |"
     seconds = document["trips"]

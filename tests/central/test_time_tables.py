@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ from symveil.central.learned import LearnedLaw
 from symveil.central.noise import NoisyTable, Quality
 from symveil.central.support import Support
 from symveil.central.time_draws import _moved, draw_times
-from symveil.central.time_law import TimeLaw, smoothed_law, tilted, wait_laws
+from symveil.central.time_law import FLOOR, TimeLaw, smoothed_law, tilted, wait_laws
 from symveil.central.time_tables import (
     DAY_LONG,
     LONG,
@@ -82,36 +81,43 @@ def test_a_person_changes_every_table_by_at_most_one_on_the_grid(steps):
     assert all(value > 0.999 for value in largest.values()), largest
 
 
-def test_the_loss_of_a_whole_release_whose_rows_follow_from_its_first_table_is_the_sum_of_its_shares():
-    """A tiny release with discrete noise on a coarse grid, all its outcomes enumerated.
+def every_person() -> list[list]:
+    """All persons with a case of one or two events over two symbols, and some with longer or several cases."""
+    hour = 3600 * 10**6
+    stamps = [(0, 0), (10 * hour, 1), (15 * hour, 1), (90 * hour, 1), (15 * hour, 2)]
+    cases = [
+        (list(word), list(times))
+        for size in (1, 2)
+        for word in itertools.product(range(2), repeat=size)
+        for times in itertools.product(stamps, repeat=size)
+    ]
+    rng = random.Random(9)
+    long = [
+        ([rng.randrange(3) for _ in range(size)], [rng.choice(stamps) for _ in range(size)]) for size in [3, 4] * 20
+    ]
+    return [[case] for case in cases + long] + [rng.sample(cases + long, rng.randrange(2, 5)) for _ in range(40)]
 
-    The first table has one cell, c + Z: rows are {A}, {B} where it is above 1, else one row of both. The second one
-    counts waits in those rows. Every person has up to three waits in A and B; files with and without that person.
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_the_loss_of_all_tables_is_the_epsilon_of_times_whatever_rows_earlier_answers_lead_to(neighbours):
+    """Discrete Laplace noise of scale s: the largest log-ratio of an outcome is the sum of |difference|/s over cells.
+
+    Rows follow from the released table of words, whatever it is: the loss holds for each of its outcomes.
     """
-    first, second = 0.3, 0.5
-    reach = 40
-    z = np.arange(-reach, reach + 1)
-
-    def noise(epsilon: float) -> np.ndarray:
-        q = math.exp(-epsilon)
-        return (1 - q) / (1 + q) * q ** np.abs(z)
-
-    def log_laws(cell: float, rows: tuple[float, float]) -> float:
-        return float(first * abs(cell) + second * (abs(rows[0]) + abs(rows[1])))
-
-    worst = 0.0
-    for waits in itertools.chain.from_iterable(itertools.product("AB", repeat=k) for k in range(1, 4)):
-        kinds = sorted(set(waits))
-        apart = {row: sum(1 / (len(kinds) * waits.count(row)) for own in waits if own == row) for row in kinds}
-        both = (sum(1 / len(waits) for _ in waits), 0.0)
-        for rows in ((apart.get("A", 0.0), apart.get("B", 0.0)), both):
-            assert sum(rows) <= 1 + 1e-12
-            worst = max(worst, log_laws(1.0, rows))
-    assert worst == pytest.approx(first + second)
-    # and where the choice of rows is part of the outcome, exactly: outcomes are (first answer, second answers)
-    p = noise(first)
-    ratio = np.log(p[1:] / p[:-1])
-    assert np.abs(ratio).max() == pytest.approx(first)
+    queries = dict(zip(TIME_SHARES, time_queries(Fraction(2, 5), neighbours), strict=True))
+    later = 21 * 24 * 3600 * 10**6
+    other = [([2, 2], [(later + 40 * 3600 * 10**6, 1), (later + 200 * 3600 * 10**6, 1)])]  # in other cells
+    worst = Fraction(0)
+    for released in ([9.0] * 9, [9.0] + [1.0] * 8, [0.0] * 9):
+        rows = Rows.chosen(STEPS, np.array(released), 4.0)
+        activities = np.array([0, 1, 2]) if released[-1] > 4 else np.zeros(3, dtype=np.int64)
+        instead = tables_of([other if neighbours == "replace" else []], rows, activities)
+        for person in every_person():
+            own = tables_of([person], rows, activities)
+            loss = sum(Fraction(int(sum(abs(own[name] - instead[name])))) / queries[name].scale for name in queries)
+            assert loss <= Fraction(2, 5)
+            worst = max(worst, loss)
+    assert worst == Fraction(2, 5)
 
 
 def test_shares_of_epsilon_add_up_and_replacing_doubles_the_scale():
@@ -206,6 +212,18 @@ def test_without_noise_every_row_is_what_was_counted():
     counts = np.arange(1.0, 37.0).reshape(9, 4) * 1000
     laws = wait_laws(NoisyTable(values=counts.reshape(-1), deviation=1e-6), rows, 4)
     assert np.allclose(laws, counts / counts.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_no_more_waits_than_cycles_are_beyond_an_edge():
+    """A wait is at most its cycle: what noise leaves beyond all cycles would show in every long case."""
+    rows = Rows.chosen(STEPS, np.zeros(9), 4.0)
+    noisy = NoisyTable(values=np.array([900.0, 60, 20, 20]), deviation=1e-6)
+    longest = np.array([0.5, 0.49, 0.01, 0.0])
+    assert wait_laws(noisy, rows, 4)[0].round(3).tolist() == [0.9, 0.06, 0.02, 0.02]
+    blurred = wait_laws(replace(noisy, deviation=1000.0), rows, 4, longest=longest)[0]
+    assert blurred[-1] <= FLOOR
+    assert blurred[2:].sum() <= longest[2:].sum() + FLOOR
+    assert blurred.sum() == pytest.approx(1)
 
 
 # --- the draws -------------------------------------------------------------------------------------

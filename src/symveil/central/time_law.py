@@ -185,7 +185,10 @@ def learn_times(
     bins = len(own_grid)
     names = duration_names(rows, steps, symbols, own_grid)
     durations = noisy(queries["durations"], true.durations(rows, bins), names, keys)
-    waits = wait_laws(durations, rows, bins)
+    cycle_names = [cell_name([name]) for name in names_of_bins(grid)]
+    cycles = noisy(queries["cycle"], true.cycles(len(grid)), cycle_names, keys)
+    cycle = smoothed_law(cycles.values, cycles.deviation)
+    waits = wait_laws(durations, rows, bins, longest=cycle if steps.waits is None else None)
 
     long = grid.from_lower(LONG)
     long_share = waits[rows.of_move] @ long if steps.metres is None else np.zeros(len(rows.of_move))
@@ -200,8 +203,6 @@ def learn_times(
     day_long = grid.from_lower(DAY_LONG)
     weekday = noisy(queries["weekday"], true.weekdays(day_long), weekday_names(grid), keys)
     days = weekday.values.reshape(2, 7)
-    cycle_names = [cell_name([name]) for name in names_of_bins(grid)]
-    cycle = noisy(queries["cycle"], true.cycles(len(grid)), cycle_names, keys)
     week_names = [cell_name([name]) for name in settings.period.week_names()]
     weeks = noisy(queries["weeks"], true.weeks(settings.period), week_names, keys)
     even = np.full(7, 1 / 7)
@@ -210,7 +211,7 @@ def learn_times(
         steps=steps,
         rows=rows.of_move,
         waits=waits,
-        cycle=smoothed_law(cycle.values, cycle.deviation),
+        cycle=cycle,
         row_of_activity=row_of_activity,
         hours=np.array([tilted(row, common, clock.deviation) for row in hours[1:]]).reshape(-1, 24),
         start_hours=smoothed_law(hours[0], clock.deviation, circular=True),
@@ -225,8 +226,11 @@ def _deviation(query: Query) -> float:
     return float(np.sqrt(2) * float(query.scale / GRID))
 
 
-def wait_laws(table: NoisyTable, rows: Rows, bins: int) -> Floats:
+def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | None = None) -> Floats:
     """The law of each row: what all rows have in common, tilted for its group, tilted for the row.
+
+    A wait is at most the cycle of its case: beyond each edge what rows have in common has no more than cycles have.
+    What noise leaves there would show in every long case.
 
     Parameters
     ----------
@@ -236,9 +240,14 @@ def wait_laws(table: NoisyTable, rows: Rows, bins: int) -> Floats:
         Which group each row belongs to.
     bins
         How many bins a row has.
+    longest
+        The law of cycles on the same bins.
     """
     values = table.values.reshape(-1, bins)
     common = smoothed_law(values.sum(axis=0), table.deviation * np.sqrt(max(len(values), 1)))
+    if longest is not None:
+        beyond = np.minimum(*(np.cumsum(law[::-1])[::-1] for law in (common, longest)))
+        common = -np.diff(beyond, append=0.0)
     common = np.maximum(common, FLOOR)
     common /= common.sum()
     parents: dict[int, Floats] = {-1: common}
