@@ -80,6 +80,8 @@ OTHER_MEANING = {
     ("--delta", "count"): "the chance at which a promise over unknown symbols may fail; in verify, what is asked",
     ("--statistic", "count"): "of sums with noise: fewer of them",
     ("--plot", "count"): "as in estimate",
+    ("--cap", "count"): "the longest time that counts; elsewhere, of costs",
+    ("--from", "count"): "from which wait on a case counts; in symbols, a column",
     ("--plot", "estimate"): "bars with intervals or a map of pairs; in explain, a law or what each b hides",
     ("--top", "estimate"): "how many rows are shown; in compare, how many patterns count",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",

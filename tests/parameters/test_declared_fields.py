@@ -22,6 +22,7 @@ from symveil.formats.cost_files import CostFiles
 from symveil.formats.json_schema import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, names, takers
+from symveil.mechanisms.choice_parameters import ChoiceParameters
 from symveil.parameters.declaration import (
     Exact,
     File,
@@ -39,7 +40,7 @@ from symveil.parameters.signature import shows_fields
 from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
 from symveil.studio.forms import Form
 from symveil.studio.panels.release import ReleasePanel
-from symveil.tasks.parameters import ChoiceParameters, FileParameters, RunOptions
+from symveil.tasks.parameters import FileParameters, RunOptions
 
 DESCRIPTIONS = (MechanismChoice, CostFiles, ColumnOptions, RunOptions)
 EVERY = [(kind, each) for kind in DESCRIPTIONS for each in parameters_of(kind)]
@@ -118,10 +119,12 @@ PRIVATIZE = cli.commands["privatize"]
 NO_OPTION = {
     (MechanismChoice, "costs"): "made from --costs or --places",
     (ColumnOptions, "person_option"): "for messages",
-    (ColumnOptions, "time"): "count and learn have options for times, which privatize does not pass",
+    (ColumnOptions, "time"): "count and learn have options for times of their own; that of privatize is a field of `RunOptions`",
     (ColumnOptions, "attributes"): "learn has an option for each attribute and its values",
 }
-NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is ColumnOptions)}
+NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is ColumnOptions)} - {
+    each.name for each in parameters_of(RunOptions)
+}
 
 
 @every_field

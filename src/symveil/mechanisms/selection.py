@@ -6,10 +6,8 @@ that looked at the secret word would itself be a release.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, replace
-from inspect import Parameter, Signature
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TypeVar, Unpack
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from symveil.languages.language import Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice
+from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.mechanisms.exponential import Exponential
@@ -28,14 +27,18 @@ from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
+from symveil.parameters.signature import check_names, shows_fields
 
 # For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
 _LONGEST_COMPARED = 100
 
+_OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
+
 Kind = TypeVar("Kind", bound=Mechanism)
 
 
-def select_mechanism(language: Language, **choice: Any) -> Mechanism:
+@shows_fields(MechanismChoice, types=EveryChoiceParameter, first=(), without=_OF_THE_LANGUAGE)
+def select_mechanism(language: Language, **choice: Unpack[EveryChoiceParameter]) -> Mechanism:
     """The mechanism of that name; "auto" is the candidate with the least expected error of those that keep the promise.
 
     Parameters
@@ -63,33 +66,11 @@ def select_mechanism(language: Language, **choice: Any) -> Mechanism:
     'truncated-levenshtein'
     """
     require_language(language)
-    _require_fields(choice)
-    choice |= {"metric": language.metric, "public_start": language.public_start}
-    return choose_mechanism(MechanismChoice(**choice), language)
-
-
-_OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
-_PARAMETERS = [each for each in fields(MechanismChoice) if each.name not in _OF_THE_LANGUAGE]
-select_mechanism.__signature__ = Signature(  # type: ignore[attr-defined]  # what can be named, with its default
-    [
-        Parameter("language", Parameter.POSITIONAL_OR_KEYWORD),
-        *(
-            Parameter(
-                each.name, Parameter.KEYWORD_ONLY, default=Parameter.empty if each.default is MISSING else each.default
-            )
-            for each in _PARAMETERS
-        ),
-    ]
-)
-
-
-def _require_fields(choice: Mapping[str, object]) -> None:
-    """Refuse what is no field of a choice, and a choice without a budget, as Python does for named parameters."""
-    known = {each.name for each in _PARAMETERS}
-    if unknown := sorted(set(choice) - known):
-        raise TypeError(f"select_mechanism() got an unexpected keyword argument {unknown[0]!r}")
+    check_names("select_mechanism", EveryChoiceParameter, choice, without=_OF_THE_LANGUAGE)
     if "epsilon" not in choice:
         raise TypeError("select_mechanism() missing 1 required keyword-only argument: 'epsilon'")
+    of_the_language = {"metric": language.metric, "public_start": language.public_start}
+    return choose_mechanism(MechanismChoice(**{**choice, **of_the_language}), language)
 
 
 def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:

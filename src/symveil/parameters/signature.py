@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
@@ -37,17 +37,20 @@ def described(kind: type[Described], given: Described | None, named: dict[str, A
     return given
 
 
-def check_names(function: str, types: type, named: dict[str, Any]) -> None:
+def check_names(function: str, types: type, named: Mapping[str, Any], *, without: Iterable[str] = ()) -> None:
     """Refuse names that a function does not take, as Python does."""
-    unknown = next((name for name in named if name not in types.__annotations__), None)
+    taken = set(types.__annotations__) - set(without)
+    unknown = next((name for name in named if name not in taken), None)
     if unknown is not None:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
 
 
-def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[[Function], Function]:
+def shows_fields(
+    *kinds: type, types: type, first: tuple[str, ...], without: tuple[str, ...] = ()
+) -> Callable[[Function], Function]:
     """Let a function's signature list the fields of descriptions that it takes by name, `first` before the others.
 
-    Their types are those of `types`, the dictionary that the function takes them as.
+    Their types are those of `types`, the dictionary that the function takes them as; it takes none of `without`.
     """
 
     def decorate(function: Function) -> Function:
@@ -62,7 +65,7 @@ def shows_fields(*kinds: type, types: type, first: tuple[str, ...]) -> Callable[
             )
             for kind in kinds
             for each in fields(kind)
-            if each.name in types.__annotations__
+            if each.name in types.__annotations__ and each.name not in without
         }
         positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
         by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from symveil.errors import ParameterError
 from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes
+from symveil.mechanisms.choice_parameters import ChoiceParameters
 from symveil.parameters.declaration import Domain, Flag, OneOf, Whole, declared, listing_fields
 
 if TYPE_CHECKING:  # options of commands are made from these fields: what they are made of must load at once
     from symveil.formats.sequences.artificial_times import ArtificialTimes
-    from symveil.languages.cost_table import CostTable
-    from symveil.laws.parameters import Adjacency
     from symveil.ledger.charging import OverBudget
-    from symveil.mechanisms.cost_choice import Cap
     from symveil.numbers.rationals import Number
     from symveil.release.batch import OnUnknown
     from symveil.release.timed import TimeSettings
@@ -250,28 +248,6 @@ class RunOptions:
                 expected=f"1 to {_LONGEST_ID} letters, digits, dots, dashes or underscores",
                 found=release_id,
             )
-
-
-class ChoiceParameters(TypedDict, total=False):
-    """The fields of `MechanismChoice`, as they may be given: numbers of any kind."""
-
-    epsilon: Number
-    mechanism: str
-    adjacency: Adjacency | None
-    calibration: str
-    prior: str
-    utility: str
-    offset: Number
-    public_start: bool
-    metric: str
-    max_length: int | None
-    cutoff: int | None
-    cost: str | None
-    cap: Cap | None
-    balanced: bool
-    beyond: str | Number | None
-    step: int | None
-    costs: CostTable | None
 
 
 class ReadingParameters(TypedDict, total=False):
