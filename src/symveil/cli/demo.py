@@ -129,7 +129,12 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_js
 @command("reproduce", example="symveil reproduce jones2019 --plots figures")
 @click.argument("paper", metavar="[PAPER]", required=False)
 @click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
-@choice_option("--format", "suffix", of=("png", "svg"), text="With --plots: of the files.")
+@choice_option(
+    "--format",
+    "suffix",
+    of=("svg", "png", "pdf"),
+    text="With --plots: of the files; .png and .pdf need symveil[plots].",
+)
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
     """Show every published figure next to ours.

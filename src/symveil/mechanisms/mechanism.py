@@ -24,7 +24,7 @@ from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
-    from symveil.calibration.calibrate import Weighting
+    from symveil.calibration.weighting import Weighting
     from symveil.languages.run_weights import RunWeights
 
 
