@@ -80,21 +80,6 @@ def test_no_file_is_named_after_nothing() -> None:
 
 STILL_OPEN = {
     frozenset({"languages.language", "languages.run_counts", "languages.runs"}),
-    frozenset(
-        {
-            "calibration.calibrate",
-            "calibration.certify",
-            "calibration.costs.loss",
-            "calibration.costs.pairs",
-            "calibration.costs.rates",
-            "calibration.enumeration",
-            "calibration.meeting",
-            "calibration.meeting_blocks",
-            "calibration.meeting_groups",
-            "calibration.meeting_places",
-            "calibration.meeting_tables",
-        }
-    ),
     frozenset({"enforcement.corrected_release", "enforcement.length_tables", "enforcement.safe_release"}),
 }
 """Cycles that are still to be broken. This list only shrinks: one that is gone or smaller has to be changed here."""

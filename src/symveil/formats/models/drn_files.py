@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.formats.models.explicit_states import Valuations, declarations_beside, is_number
+from symveil.formats.models.explicit_states import Valuations, declarations_beside
+from symveil.formats.models.lines import Line, is_index
 from symveil.formats.models.places import placed, row_location
 from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
 from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes
@@ -115,16 +116,15 @@ def read_drn(
     with open_bytes(path, what="DRN file", most_times=MOST_TIMES) as file:
         try:
             with closing(lines_of(unarchived(file, path, DRN_SUFFIX), path)) as lines:
-                drn = _parsed(path, ((number, line.rstrip()) for number, line in enumerate(lines, start=1)))
+                drn = _parsed(path, (Line(path, number, text.strip()) for number, text in enumerate(lines, start=1)))
         except UnicodeDecodeError:
             raise not_utf8(path, what="DRN file", most_times=MOST_TIMES) from None
     if drn.count is not None and drn.count != len(drn.labels):
         raise FileError(str(path), expected=f"{drn.count} states, as @nr_states says", found=str(len(drn.labels)))
     if not drn.labels:
         raise FileError(str(path), expected="a @model with at least one state", found="none")
-    for (_, target, _), line_number in zip(drn.rows, drn.line_numbers, strict=True):
-        if int(target) >= len(drn.labels):
-            raise FileError(f"{path}: line {line_number}", expected=f"a state below {len(drn.labels)}", found=target)
+    for (_, target, _), number in zip(drn.rows, drn.line_numbers, strict=True):
+        Line(path, number, target).state(target, len(drn.labels))
     own = StateLabels.of(drn.labels)
     valuations = _valuations(path, drn)
     declared = declarations_beside(path) if valuations is not None else None
@@ -143,44 +143,44 @@ def read_drn(
         )
 
 
-def _parsed(path: Path, lines: Iterator[tuple[int, str]]) -> _Drn:
+def _parsed(path: Path, lines: Iterator[Line]) -> _Drn:
     drn = _Drn()
     header, in_model = "", False
-    for number, line in lines:
-        text, where = line.strip(), f"{path}: line {number}"
+    for line in lines:
         if in_model:
-            _model_line(drn, text, number, where)
-        elif text == "@model":
+            _model_line(drn, line)
+        elif line.text == "@model":
             in_model = True
-        elif text in _HEADERS:
-            header = text
-        elif text and not text.startswith("//"):
-            _head_line(drn, text, header, where)
+        elif line.text in _HEADERS:
+            header = line.text
+        elif line.text and not line.text.startswith("//"):
+            _head_line(drn, line, header)
     if not drn.is_chain or not in_model:
         raise FileError(str(path), expected="a DRN file with @type: DTMC and @model", found="none")
     return drn
 
 
-def _head_line(drn: _Drn, text: str, header: str, where: str) -> None:
-    name, _, value = (part.strip() for part in text.partition(":"))
+def _head_line(drn: _Drn, line: Line, header: str) -> None:
+    name, _, value = (part.strip() for part in line.text.partition(":"))
     if name == "@type":
         if value.upper() != "DTMC":
-            raise FileError(where, expected="a Markov chain, @type: DTMC", found=repr(value[:40]))
+            raise line.refusal("a Markov chain, @type: DTMC", repr(value[:40]))
         drn.is_chain = True
     elif name == "@value_type":
         if value not in ("double", "rational"):
-            raise FileError(where, expected="probabilities (double or rational)", found=repr(value[:40]))
+            raise line.refusal("probabilities (double or rational)", repr(value[:40]))
     elif header == "@nr_states":
-        if not is_number(text) or not 0 < int(text) <= _MOST_STATES:
-            raise FileError(where, expected=f"1 to {_MOST_STATES} states", found=repr(text[:40]))
-        drn.count = int(text)
+        if not is_index(line.text) or not 0 < int(line.text) <= _MOST_STATES:
+            raise line.refusal(f"1 to {_MOST_STATES} states")
+        drn.count = int(line.text)
     elif header in ("@parameters", "@placeholders"):
-        raise FileError(where, expected="a chain without parameters", found=repr(text[:40]))
+        raise line.refusal("a chain without parameters")
     elif header not in ("@reward_models", "@nr_choices"):
-        raise FileError(where, expected="a DRN file", found=repr(text[:40]))
+        raise line.refusal("a DRN file")
 
 
-def _model_line(drn: _Drn, text: str, number: int, where: str) -> None:
+def _model_line(drn: _Drn, line: Line) -> None:
+    text = line.text
     if not text:
         return
     if text.startswith("//"):
@@ -189,21 +189,21 @@ def _model_line(drn: _Drn, text: str, number: int, where: str) -> None:
             drn.values[-1] = read_valuation(inside[1:-1].replace("\t", " "))
     elif state := _STATE.fullmatch(text):
         if int(state[1]) != len(drn.labels) or len(drn.labels) == _MOST_STATES:
-            raise FileError(where, expected=f"state {len(drn.labels)}, in order", found=f"state {state[1]}")
+            raise line.refusal(f"state {len(drn.labels)}, in order", f"state {state[1]}")
         labels = [quoted or plain for quoted, plain in _LABEL.findall(state[2])]
-        require_label_names(labels, where=where)
+        require_label_names(labels, where=line.where)
         drn.labels.append(set(labels))
         drn.values.append(None)
         drn.actions = 0
     elif text.startswith("action"):
         drn.actions += 1
         if not drn.labels or drn.actions > 1:
-            raise FileError(where, expected="one action in each state of a Markov chain", found="another")
+            raise line.refusal("one action in each state of a Markov chain", "another")
     elif (move := _MOVE.fullmatch(text)) and drn.actions:
         drn.rows.append((str(len(drn.labels) - 1), move[1], move[2]))
-        drn.line_numbers.append(number)
+        drn.line_numbers.append(line.number)
     else:
-        raise FileError(where, expected="a state, an action, or a move such as 1 : 0.5", found=repr(text[:40]))
+        raise line.refusal("a state, an action, or a move such as 1 : 0.5")
 
 
 def _valuations(path: Path, drn: _Drn) -> Valuations | None:

@@ -17,13 +17,12 @@ reads, or use PRISM-Leak.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.formats.reading import read_lines, read_text
+from symveil.formats.models.lines import Line, exported_lines, is_index
+from symveil.formats.reading import read_text
 from symveil.models.labelled_chain import spelled_valuation
 
 STATE_SUFFIX, REWARD_SUFFIX = ".sta", ".srew"
@@ -31,29 +30,7 @@ STATE_SUFFIX, REWARD_SUFFIX = ".sta", ".srew"
 _HEAD = re.compile(r"\(\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*\)")
 _ROW = re.compile(r"([0-9]{1,9})\s*:\s*\(([^()]*)\)")
 _VALUE = re.compile(r"true|false|-?[0-9]{1,18}(?:\.[0-9]+)?")
-_KIND = re.compile(r"#\s*Transitions \(([A-Za-z]+)\)")
 _REWARD = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?(?:/[0-9]{1,400})?")
-
-
-def numbered(path: Path, *, what: str) -> Iterator[tuple[int, str]]:
-    """The lines that say something, counted from 1; comments of PRISM's, which begin with a blank #, left out.
-
-    A comment that says what PRISM has exported is believed: rates of continuous time may look like probabilities.
-    """
-    with closing(read_lines(path, what=what)) as lines:
-        for number, line in enumerate(lines, start=1):
-            text = line.strip()
-            kind = _KIND.match(text)
-            if kind and kind[1].upper() != "DTMC":
-                raise FileError(f"{path}: line {number}", expected="a Markov chain, DTMC", found=kind[1][:40])
-            if text and not text.startswith("# ") and text != "#":
-                yield number, text
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell is the number of a state, of a label, or of how many there are."""
-    text = text.strip()
-    return text.isascii() and text.isdigit() and len(text) <= 9
 
 
 class Valuations:
@@ -74,28 +51,26 @@ class Valuations:
 
 def read_states(path: Path, count: int) -> Valuations:
     """The values of `count` states in a `.sta` file; each state once, and no two of them alike."""
-    lines = numbered(path, what="file of states")
-    number, head = next(lines, (1, ""))
-    match = _HEAD.fullmatch(head)
+    lines = exported_lines(path, what="file of states")
+    line = next(lines, Line(path, 1, ""))
+    match = _HEAD.fullmatch(line.text)
     if match is None:
-        raise FileError(f"{path}: line {number}", expected="variables such as (s,d)", found=repr(head[:40]))
+        raise line.refusal("variables such as (s,d)")
     variables = tuple(name.strip() for name in match[1].split(","))
     if len(set(variables)) < len(variables):
-        raise FileError(f"{path}: line {number}", expected="each variable once", found="one twice")
+        raise line.refusal("each variable once", "one twice")
     values: dict[int, tuple[str, ...]] = {}
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in lines:
-        row = _ROW.fullmatch(line)
+    seen: set[tuple[str, ...]] = set()
+    for line in lines:
+        row = _ROW.fullmatch(line.text)
         own = tuple(cell.strip() for cell in row[2].split(",")) if row else ()
         if row is None or len(own) != len(variables) or not all(_VALUE.fullmatch(cell) for cell in own):
-            form = f"a state and {len(variables)} values such as 0:({','.join(['0'] * len(variables))})"
-            raise FileError(f"{path}: line {number}", expected=form, found=repr(line[:40]))
-        state = int(row[1])
-        if state >= count or state in values or own in seen:
-            expected = f"a state below {count}" if state >= count else "each state once, with values of its own"
-            raise FileError(f"{path}: line {number}", expected=expected, found=row[1])
-        values[state] = seen_own = own
-        seen[seen_own] = state
+            raise line.refusal(f"a state and {len(variables)} values such as 0:({','.join(['0'] * len(variables))})")
+        state = line.state(row[1], count)
+        if state in values or own in seen:
+            raise line.refusal("each state once, with values of its own", row[1])
+        values[state] = own
+        seen.add(own)
     if len(values) != count:
         raise FileError(str(path), expected=f"all {count} states", found=str(len(values)))
     return Valuations(variables, [values[state] for state in range(count)])
@@ -104,16 +79,15 @@ def read_states(path: Path, count: int) -> Valuations:
 def read_rewards(path: Path, count: int) -> list[str]:
     """The reward of each of `count` states as it is spelled; "0" where the file has none."""
     rewards: dict[int, str] = {}
-    for row, (number, line) in enumerate(numbered(path, what="file of rewards")):
-        cells = line.split()
-        if len(cells) != 2 or not is_number(cells[0]) or not _REWARD.fullmatch(cells[1]):
-            raise FileError(f"{path}: line {number}", expected="a state and its reward", found=repr(line[:40]))
-        state = int(cells[0])
-        if row == 0 and state == count:  # PRISM's first line: no state has this number
+    for row, line in enumerate(exported_lines(path, what="file of rewards")):
+        cells = line.text.split()
+        if len(cells) != 2 or not is_index(cells[0]) or not _REWARD.fullmatch(cells[1]):
+            raise line.refusal("a state and its reward")
+        if row == 0 and int(cells[0]) == count:  # PRISM's first line: no state has this number
             continue
-        if state >= count or state in rewards:
-            expected = f"a state below {count}" if state >= count else "each state once"
-            raise FileError(f"{path}: line {number}", expected=expected, found=cells[0])
+        state = line.state(cells[0], count)
+        if state in rewards:
+            raise line.refusal("each state once", cells[0])
         rewards[state] = cells[1]
     return [rewards.get(state, "0") for state in range(count)]
 

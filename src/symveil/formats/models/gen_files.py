@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from symveil.errors import FileError
-from symveil.formats.models.explicit_states import is_number
+from symveil.formats.models.lines import is_index
 from symveil.formats.models.places import placed
 from symveil.formats.reading import read_text
 from symveil.models.stochastic_system import LogicalSystem
@@ -83,7 +83,7 @@ class _Tokens:
             elif match[5]:
                 self._all.append(_Token(re.sub(r"\s", "", match[5]), MARKUP, line))
             elif match[6] and not match[6].isspace():
-                kind = MARKUP if match[6] in "<>" else INDEX if is_number(match[6]) else NAME
+                kind = MARKUP if match[6] in "<>" else INDEX if is_index(match[6]) else NAME
                 self._all.append(_Token(match[6], kind, line))
                 if match[6][0] == "+":
                     raise self.refuse("flags of an event such as +o+", self._all[-1])
@@ -151,7 +151,7 @@ class _States:
                 continue
             name, mark, number = token.text.partition("#") if token.kind == NAME else (token.text, "", "")
             if token.kind == NAME:
-                if numbered not in (None, bool(mark)) or (mark and not is_number(number)):
+                if numbered not in (None, bool(mark)) or (mark and not is_index(number)):
                     raise tokens.refuse("an index after # in the name of every state, or of none", token)
                 numbered = bool(mark)
             self._add(token, name, int(number) if number else None)

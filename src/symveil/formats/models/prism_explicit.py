@@ -27,11 +27,10 @@ from symveil.formats.models.explicit_states import (
     Declarations,
     Valuations,
     declarations_beside,
-    is_number,
-    numbered,
     read_rewards,
     read_states,
 )
+from symveil.formats.models.lines import Line, exported_lines, is_index
 from symveil.formats.models.places import placed
 from symveil.formats.reading import suffix
 from symveil.models.labelled_chain import LabelledChain
@@ -73,7 +72,7 @@ class StateLabels:
         require_label_names(list(named), where=f"{where}: `label_states`")
         for name, states in named.items():
             for state in states:
-                if not is_number(str(state)) or int(state) >= len(self.sets):
+                if not is_index(str(state)) or int(state) >= len(self.sets):
                     raise FileError(
                         f"{where}: `label_states`",
                         expected=f"numbers of states, below {len(self.sets)}",
@@ -204,22 +203,19 @@ def _beside(path: Path, ending: str) -> Path | None:
 
 
 def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], list[int]]:
-    lines = numbered(path, what="PRISM transition file")
-    number, header = next(lines, (1, ""))
-    if header.lower() in _OTHER_TYPES:
-        raise FileError(f"{path}: line {number}", expected="a Markov chain, dtmc", found=header.lower())
-    storm = header.lower() == "dtmc"
-    sizes = header.split()
-    if not storm and (len(sizes) != 2 or not all(is_number(size) for size in sizes)):
-        raise FileError(
-            f"{path}: line {number}",
-            expected="the number of states and of transitions of a Markov chain",
-            found=repr(header[:40]) if header else "an empty file",
-        )
+    lines = exported_lines(path, what="PRISM transition file")
+    line = next(lines, Line(path, 1, ""))
+    if line.text.lower() in _OTHER_TYPES:
+        raise line.refusal("a Markov chain, dtmc", line.text.lower())
+    storm = line.text.lower() == "dtmc"
+    sizes = line.text.split()
+    if not storm and (len(sizes) != 2 or not all(map(is_index, sizes))):
+        actual = None if line.text else "an empty file"
+        raise line.refusal("the number of states and of transitions of a Markov chain", actual)
     count = None if storm else int(sizes[0])
     if count is not None and not 0 < count <= _MOST_STATES:
-        raise FileError(f"{path}: line {number}", expected=f"1 to {_MOST_STATES} states", found=str(count))
-    rows, line_numbers = _rows(path, lines, _MOST_STATES if count is None else count)
+        raise line.refusal(f"1 to {_MOST_STATES} states", str(count))
+    rows, line_numbers = _rows(lines, _MOST_STATES if count is None else count)
     if count is not None and len(rows) != int(sizes[1]):
         raise FileError(
             str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))
@@ -235,64 +231,59 @@ def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], lis
     return count, [rows[index] for index in remaining], [line_numbers[index] for index in remaining]
 
 
-def _rows(path: Path, lines: Iterator[tuple[int, str]], count: int) -> tuple[list[Row], list[int]]:
+def _rows(lines: Iterator[Line], count: int) -> tuple[list[Row], list[int]]:
     rows: list[Row] = []
     line_numbers: list[int] = []
-    for number, line in lines:
-        cells = line.split()
-        if len(cells) not in (3, 4) or not (is_number(cells[0]) and is_number(cells[1])):
-            raise FileError(f"{path}: line {number}", expected="source, target and probability", found=repr(line[:40]))
-        for cell in cells[:2]:
-            if int(cell) >= count:
-                raise FileError(f"{path}: line {number}", expected=f"a state below {count}", found=cell)
-        rows.append((str(int(cells[0])), str(int(cells[1])), cells[2]))
-        line_numbers.append(number)
+    for line in lines:
+        cells = line.text.split()
+        if len(cells) not in (3, 4) or not (is_index(cells[0]) and is_index(cells[1])):
+            raise line.refusal("source, target and probability")
+        source, target = (str(line.state(cell, count)) for cell in cells[:2])
+        rows.append((source, target, cells[2]))
+        line_numbers.append(line.number)
     return rows, line_numbers
 
 
 def read_labels(path: Path, count: int) -> StateLabels:
     """The labels of each of `count` states, as PRISM or as Storm writes them."""
-    lines = numbered(path, what="PRISM label file")
-    number, header = next(lines, (1, ""))
+    lines = exported_lines(path, what="PRISM label file")
+    head = next(lines, Line(path, 1, ""))
     all_of = [set[str]() for _ in range(count)]
-    if header == "#DECLARATION":
+    if head.text == "#DECLARATION":
         _storm_labels(path, lines, all_of)
     else:
-        names = _declared(header, where=f"{path}: line {number}")
-        for number, line in lines:
-            state, colon, codes = line.partition(":")
-            if not colon or not is_number(state) or not all(map(is_number, codes.split())):
-                raise FileError(
-                    f"{path}: line {number}", expected="a state, a colon and its labels", found=repr(line[:40])
-                )
-            _require_state(state, count, f"{path}: line {number}")
+        names = _declared(head)
+        for line in lines:
+            state, colon, codes = line.text.partition(":")
+            if not colon or not is_index(state) or not all(map(is_index, codes.split())):
+                raise line.refusal("a state, a colon and its labels")
+            own = all_of[line.state(state, count)]
             for code in map(int, codes.split()):
                 if code not in names:
-                    raise FileError(f"{path}: line {number}", expected="labels of its first line", found=str(code))
-                all_of[int(state)].add(names[code])
+                    raise line.refusal("labels of its first line", str(code))
+                own.add(names[code])
     return StateLabels.of(all_of)
 
 
-def _storm_labels(path: Path, lines: Iterator[tuple[int, str]], all_of: list[set[str]]) -> None:
+def _storm_labels(path: Path, lines: Iterator[Line], all_of: list[set[str]]) -> None:
     """Labels between #DECLARATION and #END; then each state with those that it has."""
     names: list[str] = []
-    for _, line in lines:
-        if line == "#END":
+    for line in lines:
+        if line.text == "#END":
             break
-        names += line.split()
+        names += line.text.split()
     else:
         raise FileError(str(path), expected="#END after the labels", found="the end of the file")
     require_label_names(names, where=str(path))
-    for number, line in lines:
-        state, *labels = line.split()
-        where = f"{path}: line {number}"
-        if not is_number(state):
-            raise FileError(where, expected="a state and its labels", found=repr(line[:40]))
-        _require_state(state, len(all_of), where)
+    for line in lines:
+        state, *labels = line.text.split()
+        if not is_index(state):
+            raise line.refusal("a state and its labels")
+        own = all_of[line.state(state, len(all_of))]
         for label in labels:
             if label not in names:
-                raise FileError(where, expected="labels that are declared before #END", found=repr(label[:40]))
-            all_of[int(state)].add(label)
+                raise line.refusal("labels that are declared before #END", repr(label[:40]))
+            own.add(label)
 
 
 def require_label_names(names: list[str], *, where: str) -> None:
@@ -304,22 +295,17 @@ def require_label_names(names: list[str], *, where: str) -> None:
             raise FileError(where, expected=f"label names that are not empty, without {_JOIN!r}", found=repr(name[:40]))
 
 
-def _require_state(state: str, count: int, where: str) -> None:
-    if int(state) >= count:
-        raise FileError(where, expected=f"a state below {count}", found=state.strip())
-
-
-def _declared(header: str, *, where: str) -> dict[int, str]:
+def _declared(head: Line) -> dict[int, str]:
     """The names of the labels by their codes: each code once, each name once."""
-    labels = [(int(code), name) for code, name in _DECLARED.findall(header)]
-    if not labels or _DECLARED.sub("", header).strip():
-        raise FileError(where, expected='labels such as 0="init" 1="heads"', found=repr(header[:40]))
+    labels = [(int(code), name) for code, name in _DECLARED.findall(head.text)]
+    if not labels or _DECLARED.sub("", head.text).strip():
+        raise head.refusal('labels such as 0="init" 1="heads"')
     names: dict[int, str] = {}
     for code, name in labels:
         if code in names:
-            raise FileError(where, expected="each label number once", found=f"{code} twice")
+            raise head.refusal("each label number once", f"{code} twice")
         names[code] = name
-    require_label_names([name for _, name in labels], where=where)
+    require_label_names([name for _, name in labels], where=head.where)
     return names
 
 

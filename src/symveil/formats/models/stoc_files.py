@@ -11,15 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.state_blocks import (
-    MoveLine,
-    StateBlocks,
-    StateLine,
-    is_number,
-    numbered_lines,
-    read_blocks,
-    split_cells,
-)
+from symveil.formats.models.lines import is_number, numbered_lines, split_cells
+from symveil.formats.models.state_blocks import MoveLine, StateBlocks, StateLine, read_blocks
 from symveil.models.names import shown
 from symveil.models.stochastic_system import PartiallyObserved
 
