@@ -19,14 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.graphs.csr import Csr
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
+from symveil.trellis.semirings import Numbers
 
 INFINITE = -1
 """The level of pairs that may never stand for each other."""
@@ -247,3 +250,61 @@ def listed(
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((symbol, row))
     return SymbolCosts(offsets, symbol[order].astype(np.int32), level[order].astype(np.int32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CostSteps:
+    """Numbers for each phase of a cost automaton: values have an axis for phases behind that for states or edges.
+
+    A step is worth the level of what it reads, for each edge, and the weight of the edge or None.
+    """
+
+    costs: Cost
+    numbers: Numbers
+    weights: NDArray[Any]
+    """κ of each level in each phase."""
+
+    @property
+    def zero(self) -> Any:
+        """What is impossible."""
+        return self.numbers.zero
+
+    @property
+    def add(self) -> np.ufunc:
+        """The addition of its numbers."""
+        return self.numbers.add
+
+    def sums(self, edges: Csr, values: NDArray[Any]) -> NDArray[Any]:
+        """For each state the sum over its edges."""
+        return self.numbers.sums(edges, values)
+
+    def times(self, worth: tuple[Levels, Any], values: NDArray[Any]) -> NDArray[Any]:
+        """In each phase what is worth to come from the phase after it."""
+        levels, edge_weights = worth
+        result = np.empty_like(values)
+        for phase in range(self.costs.phases):
+            reached = values[np.arange(len(levels)), self.costs.next_phase[levels, phase]]
+            result[:, phase] = self.numbers.times(self.weights[levels, phase], reached)
+        return self._possible(levels, edge_weights, result)
+
+    def onwards(self, worth: tuple[Levels, Any], values: NDArray[Any]) -> NDArray[Any]:
+        """In each phase what came from all phases that lead to it."""
+        levels, edge_weights = worth
+        result, edge = np.full_like(values, self.zero), np.arange(len(levels))
+        for phase in range(self.costs.phases):
+            after = self.costs.next_phase[levels, phase]
+            moved = self.numbers.times(self.weights[levels, phase], values[:, phase])
+            result[edge, after] = self.numbers.add(result[edge, after], moved)
+        return self._possible(levels, edge_weights, result)
+
+    def _possible(self, levels: Levels, edge_weights: Any, result: NDArray[Any]) -> NDArray[Any]:
+        result[levels == INFINITE] = self.zero
+        return result if edge_weights is None else self.numbers.times(edge_weights, result)
+
+    def meet(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+        """The products, phase by phase."""
+        return self.numbers.meet(before, after)
+
+    def ends(self, chosen: NDArray[np.bool_]) -> NDArray[Any]:
+        """1 in every phase."""
+        return np.repeat(self.numbers.ends(chosen)[:, None], self.costs.phases, axis=1)

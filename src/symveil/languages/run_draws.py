@@ -13,43 +13,35 @@ weights leave the range of doubles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from symveil.languages.costs import INFINITE
+from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.numbers.ranges import spread
 from symveil.randomness import BitSource, Boundaries
+from symveil.trellis.passes import Trellis, backward, backward_into
+from symveil.trellis.semirings import BALLS
 
 
-def backward_balls(weights: RunWeights, codes: Codes) -> list[list[list[arb]]]:
+def backward_balls(weights: RunWeights, codes: Codes) -> list[NDArray[Any]]:
     """V(i, y, φ) for every layer i, at the working precision."""
     graph, costs = weights.graph, weights.costs
-    edge_weight, step_weight = weights.edge_weight_balls(), weights.step_weight_balls()
-    first, target, following = graph.first.tolist(), graph.target.tolist(), costs.next_phase.tolist()
-    phases = range(costs.phases)
-    layers = [[[end for _ in phases] for end in weights.final_weight_balls()]]
-    for position in reversed(range(len(codes))):
-        after = layers[-1]
-        levels = costs.levels(position, codes[position], graph.symbol).tolist()
-        layer = []
-        for state in range(graph.state_count):
-            totals = [arb(0) for _ in phases]
-            for edge in range(first[state], first[state + 1]):
-                level = levels[edge]
-                if level == INFINITE:
-                    continue
-                reached = after[target[edge]]
-                for phase in phases:
-                    value = edge_weight[edge] * reached[following[level][phase]]
-                    totals[phase] += step_weight[level][phase] * value if level else value
-            layer.append(totals)
-        layers.append(layer)
-    layers.reverse()
-    return layers
+    edge_weights = np.array(weights.edge_weight_balls(), dtype=object) if weights.is_weighted else None
+    ends = np.array(weights.final_weight_balls(), dtype=object)
+    trellis = Trellis(
+        edges=graph,
+        length=len(codes),
+        semiring=CostSteps(costs, BALLS, np.array(weights.step_weight_balls(), dtype=object)),
+        final=np.repeat(ends[:, None], costs.phases, axis=1),
+        worth=lambda position: (costs.levels(position, codes[position], graph.symbol), edge_weights),
+    )
+    return backward(trellis)
 
 
 def total_weight(weights: RunWeights, codes: Codes) -> arb:
@@ -57,8 +49,8 @@ def total_weight(weights: RunWeights, codes: Codes) -> arb:
     language, phase = weights.language, weights.costs.start_phase
     layers = backward_balls(weights, codes)
     if language.public_start and language.length:
-        return layers[1][int(weights.first_states[codes[0]])][phase]
-    return layers[0][weights.graph.start][phase]
+        return arb(layers[1][int(weights.first_states[codes[0]])][phase])
+    return arb(layers[0][weights.graph.start][phase])
 
 
 class ExactDraw:
@@ -67,7 +59,7 @@ class ExactDraw:
     def __init__(self, weights: RunWeights, codes: Codes) -> None:
         self._weights = weights
         self._codes = codes
-        self._layers: list[list[list[arb]]] = []
+        self._layers: list[NDArray[Any]] = []
         self._at_precision = 0
 
     def draw(self, words: Sequence[int], bits: BitSource) -> Codes:
@@ -107,7 +99,7 @@ class ExactDraw:
         total = sums.pop()
         return [partial / total for partial in sums[1:]]
 
-    def _layers_at_working_precision(self) -> list[list[list[arb]]]:
+    def _layers_at_working_precision(self) -> list[NDArray[Any]]:
         if self._at_precision < ctx.prec:
             self._layers = backward_balls(self._weights, self._codes)
             self._at_precision = ctx.prec
@@ -149,7 +141,9 @@ def draw_rows(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
     if weights.smallest_total is not None:
         for different, rows, lane in _in_lanes(weights, codes):
-            layers = _backward(weights, different)
+            steps = _DrawSteps(weights, different)
+            layers = np.empty((steps.length + 1, *steps.final.shape))
+            backward_into(layers, steps)
             released[rows], decided[rows] = _forward(weights, codes[rows], layers, lane, words[rows])
     draw_undecided(weights, codes, words, released, decided, bits)
     return released
@@ -173,16 +167,35 @@ def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, 
         yield different[start : start + step], rows, number[rows] - start
 
 
-def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
-    """V(i, y, φ) of each word, i = 0 … n."""
-    graph, costs = weights.graph, weights.costs
-    count, length = words.shape
-    layers = np.empty((length + 1, graph.state_count, costs.phases, count))
-    layers[length] = weights.final_weights[:, None, None]
-    step_back = _by_excess if weights.by_excess else moved_back
-    for position in reversed(range(length)):
-        layers[position] = step_back(weights, words[:, position], position, layers[position + 1])
-    return layers
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSteps:
+    """The floats' own passes: values by state, phase and row, for words that weigh as they do around each row."""
+
+    weights: RunWeights
+    words: Codes
+
+    @property
+    def length(self) -> int:
+        """How many symbols a row has."""
+        return int(self.words.shape[1])
+
+    @property
+    def final(self) -> NDArray[np.float64]:
+        """What ending in each state is worth."""
+        shape = (self.weights.graph.state_count, self.weights.costs.phases, len(self.words))
+        return np.broadcast_to(self.weights.final_weights[:, None, None], shape).copy()
+
+    def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        """V(i, ·) from V(i+1, ·)."""
+        return moved_back(self.weights, self.words[:, position], position, after)
+
+
+class _DrawSteps(RowSteps):
+    """The same, all symbols summed as if they were far where that is quicker."""
+
+    def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        step_back = _by_excess if self.weights.by_excess else moved_back
+        return step_back(self.weights, self.words[:, position], position, after)
 
 
 def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:

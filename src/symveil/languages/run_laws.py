@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.languages.costs import INFINITE
-from symveil.languages.run_draws import moved_back, total_weight, worth
+from symveil.languages.costs import INFINITE, CostSteps
+from symveil.languages.run_draws import RowSteps, total_weight, worth
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
+from symveil.trellis.passes import Trellis, backward, scaled_backward, scaled_layers_back
+from symveil.trellis.semirings import LOGARITHMS, ByDistance
 
 Floats = NDArray[np.float64]
 
@@ -137,16 +139,8 @@ def _flows(
     count, length = codes.shape
     begin = 1 if language.public_start and length else 0
     lane = np.arange(count)[None, :]
-    after = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
-    behind = [after]
-    for position in reversed(range(begin, length)):
-        if more:
-            reached = behind[-1][arrivals.target] * _worth_of_all(weights, (codes, *more), position)[:, None, :]
-            after = graph.sum_over(reached[arrivals.of_edge] * weights.edge_weights[:, None, None])
-        else:
-            after = moved_back(weights, codes[:, position], position, behind[-1])
-        behind.append(after / after.max(axis=(0, 1)))
-    behind.reverse()
+    steps = RowSteps(weights, codes) if not more else _StepsOfAll(weights, codes, more)
+    behind, _ = scaled_backward(steps, (0, 1), begin=begin)
     now = np.zeros((graph.state_count, costs.phases, count))
     start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
     now[start, costs.start_phase, np.arange(count)] = 1.0
@@ -176,9 +170,18 @@ def _worth_of_all(weights: RunWeights, rows: Sequence[Codes], position: int) -> 
     return np.asarray(np.prod(worths, axis=0))
 
 
-def _shares(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> Floats:
-    """T·κ of every edge for every word in one phase."""
-    return worth(weights, levels, phase) * weights.edge_weights[:, None]
+@dataclass(frozen=True, slots=True, eq=False)
+class _StepsOfAll(RowSteps):
+    """Words weigh the product of what they weigh around several rows."""
+
+    more: Sequence[Codes]
+
+    def back(self, position: int, after: Floats) -> Floats:
+        """V(i, ·) from V(i+1, ·)."""
+        arrivals = self.weights.arrivals
+        factor = _worth_of_all(self.weights, (self.words, *self.more), position)
+        reached = after[arrivals.target] * factor[:, None, :]
+        return self.weights.graph.sum_over(reached[arrivals.of_edge] * self.weights.edge_weights[:, None, None])
 
 
 def log_totals(weights: RunWeights, codes: Codes) -> Floats:
@@ -193,19 +196,12 @@ def log_totals(weights: RunWeights, codes: Codes) -> Floats:
     >>> abs(float(total_weight(weights, word).log()) - float(log_totals(weights, word[None, :])[0])) < 1e-12
     True
     """
-    graph, costs, language = weights.graph, weights.costs, weights.language
-    count, length = codes.shape
-    begin = 1 if language.public_start and length else 0
-    now = np.broadcast_to(weights.final_weights[:, None, None], (graph.state_count, costs.phases, count)).copy()
-    logs = np.zeros(count)
-    start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for position in reversed(range(begin, length)):
-            now = moved_back(weights, codes[:, position], position, now)
-            top = now.max(axis=(0, 1))
-            logs += np.log(top)
-            now /= top
-        return np.asarray(logs + np.log(now[start, costs.start_phase, np.arange(count)]))
+    language, count = weights.language, len(codes)
+    begin = 1 if language.public_start and codes.shape[1] else 0
+    start = weights.first_states[codes[:, 0]] if begin else np.full(count, weights.graph.start)
+    *_, (first, logs) = scaled_layers_back(RowSteps(weights, codes), (0, 1), begin=begin)
+    with np.errstate(divide="ignore"):
+        return np.asarray(logs + np.log(first[start, weights.costs.start_phase, np.arange(count)]))
 
 
 def log_distances(weights: RunWeights, word: Codes) -> Floats:
@@ -221,32 +217,20 @@ def log_distances(weights: RunWeights, word: Codes) -> Floats:
     """
     graph, costs, language = weights.graph, weights.costs, weights.language
     begin = 1 if language.public_start and len(word) else 0
-    most = language.largest_distance + 1
-    now = np.zeros((graph.state_count, costs.phases, most))
-    now[weights.first_states[word[0]] if begin else graph.start, costs.start_phase, 0] = 1.0
-    scale = np.full(most, -np.inf)  # each distance has a scale of its own, so that unlikely ones do not vanish
-    scale[0] = 0.0
-    alive = language.alive
-    for position in range(begin, len(word)):
-        levels = costs.levels(position, word[position], graph.symbol)
-        right = graph.symbol == word[position]
-        same, other = np.zeros_like(now), np.zeros_like(now)
-        for phase in range(costs.phases):
-            share = now[weights.edge_sources, phase, :] * _shares(weights, levels[:, None], phase)
-            to = costs.next_phase[levels, phase]
-            np.add.at(same, (graph.target[right], to[right]), share[right])
-            np.add.at(other, (graph.target[~right], to[~right]), share[~right])
-        shifted = np.concatenate([[-np.inf], scale[:-1]])
-        top = np.maximum(scale, shifted)
-        usable = np.where(np.isfinite(top), top, 0.0)
-        now = same * np.exp(scale - usable)
-        now[:, :, 1:] += other[:, :, :-1] * np.exp(shifted - usable)[1:]
-        if weights.balance is None:
-            now[~alive[language.length - position - 1]] = 0.0
-        largest = now.max(axis=(0, 1))
-        scale = np.where(largest > 0, usable + np.log(np.where(largest > 0, largest, 1.0)), -np.inf)
-        now /= np.where(largest > 0, largest, 1.0)
-    total = (now * weights.final_weights[:, None, None]).sum(axis=(0, 1))
     with np.errstate(divide="ignore"):
-        logs = scale + np.log(total)
+        ends = np.log(weights.final_weights)
+    drops = np.array([[-float(weights.rate * drop) for drop in row] for row in costs.drops])
+    edge_weights = weights.log_edge_weights if weights.is_weighted else None
+    trellis = Trellis(
+        edges=graph,
+        length=len(word),
+        semiring=ByDistance(CostSteps(costs, LOGARITHMS, drops)),
+        final=np.repeat(ends[:, None, None], costs.phases, axis=1),
+        worth=lambda position: (
+            graph.symbol != word[position],
+            (costs.levels(position, word[position], graph.symbol), edge_weights),
+        ),
+    )
+    start = int(weights.first_states[word[0]]) if begin else graph.start
+    logs = backward(trellis, begin=begin)[0][start, costs.start_phase]
     return np.asarray(logs - np.logaddexp.reduce(logs))

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.graphs.csr import Csr
 from symveil.languages.free import FreeLanguage
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
@@ -30,6 +31,8 @@ from symveil.models.word import Codes
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import merged
 from symveil.pictures.text import count_label, probability_label, superscript, symbol_label
+from symveil.trellis.passes import Trellis, forward, scaled_backward, scaled_forward
+from symveil.trellis.semirings import BOOLEANS, FLOATS, ByDistance
 
 MOST_STATES_DRAWN = 150
 
@@ -55,25 +58,21 @@ def product_size(language: RunLanguage, codes: Codes) -> AutomatonSize:
     >>> product_size(language, language.encode("aba"))
     AutomatonSize(state_count=11, edge_count=10)
     """
-    graph = language.graph
-    source = graph.source
-    # reached[y, e]: state y with e errors
-    reached = np.zeros((graph.state_count, 1), dtype=np.bool_)
-    reached[graph.start] = True
-    states, edges = 1, 0
-    for position, own in enumerate(codes):
+    graph, by_errors = language.graph, ByDistance(BOOLEANS)
+
+    def worth(position: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        differs = graph.symbol != codes[position]
         usable = language.alive[language.length - position - 1][graph.target]
-        if position == 0 and language.public_start:
-            usable = usable & (graph.symbol == own)
-        following = np.zeros((graph.state_count, reached.shape[1] + 1), dtype=np.bool_)
-        for differs in (False, True):
-            chosen = usable & ((graph.symbol != own) == differs)
-            from_edge = reached[source[chosen]]
-            edges += int(np.count_nonzero(from_edge))
-            span = slice(1, None) if differs else slice(0, -1)
-            np.logical_or.at(following[:, span], graph.target[chosen], from_edge)
-        reached = following
+        return differs, usable & ~differs if position == 0 and language.public_start else usable
+
+    product = Trellis(
+        edges=graph, length=len(codes), semiring=by_errors, final=by_errors.ends(graph.accepting), worth=worth
+    )
+    start, states, edges = by_errors.ends(np.arange(graph.state_count) == graph.start), 0, 0
+    for position, reached in enumerate(forward(product, start)):
         states += int(np.count_nonzero(reached))
+        if position < len(codes):
+            edges += int(np.count_nonzero(product.along(position, reached, graph.source)))
     return AutomatonSize(states, edges)
 
 
@@ -222,103 +221,57 @@ def error_grid(language: FreeLanguage | RunLanguage, codes: Codes) -> ErrorGrid:
     >>> grid.passing[1].tolist()                 # after one symbol: rows are errors, columns distances
     [[1.0, 0.5, 0.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.0]]
     """
-    length = len(codes)
-    steps = _steps(language, codes)
-    if length > LONGEST_WORD or length**2 * steps.states > _MOST_ENTRIES:
+    length, runs = len(codes), language.runs
+    states = 1 if runs is None else runs.graph.state_count
+    if length > LONGEST_WORD or length**2 * states > _MOST_ENTRIES:
         raise TooLargeError(
             f"grid of errors: expected at most {LONGEST_WORD} symbols and {_MOST_ENTRIES} entries, found more; use a "
             "shorter word or a smaller model"
         )
-    back = [steps.final]
-    for position in reversed(range(length)):
-        back.append(steps.back(back[-1], position))
-    back.reverse()
-    passing = np.zeros((length + 1, length + 1, length + 1))
-    erring = np.zeros((length + 1, length + 1, length + 1))
-    forward = np.zeros((steps.states, length + 1))
-    forward[steps.start, 0] = 1.0
-    for position in range(length + 1):
-        passing[position] = _meet(forward, back[position])
+    trellis, start = _free_trellis(language, length) if runs is None else _run_trellis(runs, codes)
+    edges, worth = trellis.edges, trellis.worth
+    assert worth is not None  # noqa: S101 - both have one
+    behind, logs = scaled_backward(trellis, None)
+    passing, erring = np.zeros((2, length + 1, length + 1, length + 1))
+    for position, (before, _) in enumerate(scaled_forward(trellis, start, None)):
+        _add_met(passing[position], before, behind[position])
         whole = passing[position].sum(axis=0)
         share = np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > 0)
         if position < length:
-            source, target, weight = steps.mismatches(position)
-            # the same scale as `passing`: the layer before, one step back, without scaling it again
-            after = np.zeros((len(source), length + 1))
-            after[:, 1:] = back[position + 1][target, :-1] * weight[:, None] / steps.scales[position]
-            erring[position] = _meet(forward[source], after) * share
-            forward = steps.on(forward, position)
+            differs, weight = worth(position)
+            after = behind[position + 1][edges.target[differs]]
+            after = after if weight is None else after * weight[differs, None]
+            _add_met(erring[position], before[edges.source[differs]], after, errors=1)
+            # on the same scale as `passing`
+            erring[position] *= share * np.exp(logs[position + 1] - logs[position])
         passing[position] *= share
     return ErrorGrid(passing, erring)
 
 
-def _meet(forward: Floats, back: Floats) -> Floats:
-    """Σ over rows of F(e)·V(ℓ−e): entry (e, ℓ)."""
-    size = forward.shape[1]
-    met = forward.T @ back  # (e, what is still to come)
-    grid = np.zeros((size, size))
-    for errors in range(size):
-        grid[errors, errors:] = met[errors, : size - errors]
-    return grid
+def _add_met(grid: Floats, before: Floats, after: Floats, errors: int = 0) -> None:
+    """Σ over rows of F(e)·V(ℓ−e): entry (e, ℓ); with `errors` more in between."""
+    for made, row in enumerate(before.T @ after):
+        grid[made, made + errors : made + errors + len(row)] += row
 
 
-class _Steps:
-    """The moves of a language around a word: edges with weights, apart by whether they match the word."""
-
-    def __init__(
-        self,
-        source: NDArray[np.int64],
-        target: NDArray[np.int64],
-        weight: Floats,
-        match: NDArray[np.bool_],
-        *,
-        start: int,
-        final: Floats,
-    ) -> None:
-        # match[position, edge]; an edge that cannot be taken at a position has weight[position, edge] 0
-        self.source, self.target, self.weight, self.match = source, target, weight, match
-        self.start, self.final = start, final
-        self.states = len(final)
-        self.scales = np.ones(len(match))
-
-    def mismatches(self, position: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        chosen = ~self.match[position] & (self.weight[position] > 0)
-        return self.source[chosen], self.target[chosen], self.weight[position][chosen]
-
-    def back(self, layer: Floats, position: int) -> Floats:
-        values = layer[self.target] * self.weight[position][:, None]
-        differs = ~self.match[position]
-        values[differs, 1:] = values[differs, :-1]
-        values[differs, 0] = 0.0
-        earlier = np.zeros_like(layer)
-        np.add.at(earlier, self.source, values)
-        self.scales[position] = earlier.max() or 1.0
-        return np.asarray(earlier / self.scales[position])
-
-    def on(self, layer: Floats, position: int) -> Floats:
-        values = layer[self.source] * self.weight[position][:, None]
-        differs = ~self.match[position]
-        values[differs, 1:] = values[differs, :-1]
-        values[differs, 0] = 0.0
-        later = np.zeros_like(layer)
-        np.add.at(later, self.target, values)
-        return np.asarray(later / (later.max() or 1.0))
+_BY_ERRORS = ByDistance(FLOATS)
 
 
-def _steps(language: FreeLanguage | RunLanguage, codes: Codes) -> _Steps:
-    length = len(codes)
-    runs = language.runs
-    if runs is None:
-        nowhere = np.zeros(2, dtype=np.int64)
-        weight = np.tile([1.0, len(language.alphabet) - 1.0], (length, 1))
-        final = np.zeros((1, length + 1))
-        final[0, 0] = 1.0
-        return _Steps(nowhere, nowhere, weight, np.tile([True, False], (length, 1)), start=0, final=final)
-    graph = runs.graph
-    match = graph.symbol[None, :] == np.asarray(codes)[:, None]
-    weight = np.ones((length, graph.edge_count))
-    if runs.public_start and length:
-        weight[0, ~match[0]] = 0.0  # the first symbol is given
-    final = np.zeros((graph.state_count, length + 1))
-    final[graph.accepting, 0] = 1.0
-    return _Steps(graph.source, graph.target.astype(np.int64), weight, match, start=graph.start, final=final)
+def _free_trellis(language: FreeLanguage | RunLanguage, length: int) -> tuple[Trellis, Floats]:
+    """One state with two edges: the word's own symbol, and all the others together."""
+    edges = Csr(first=np.array([0, 2]), target=np.zeros(2, dtype=np.int64))
+    worth = np.array([False, True]), np.array([1.0, len(language.alphabet) - 1.0])
+    one = _BY_ERRORS.ends(np.array([True]))
+    return Trellis(edges=edges, length=length, semiring=_BY_ERRORS, final=one, worth=lambda _: worth), one
+
+
+def _run_trellis(language: RunLanguage, codes: Codes) -> tuple[Trellis, Floats]:
+    """The graph of a model around a word; its first symbol may be given."""
+    graph = language.graph
+
+    def worth(position: int) -> tuple[NDArray[np.bool_], Floats | None]:
+        differs = graph.symbol != codes[position]
+        return differs, np.where(differs, 0.0, 1.0) if position == 0 and language.public_start else None
+
+    ends, begin = (_BY_ERRORS.ends(each) for each in (graph.accepting, np.arange(graph.state_count) == graph.start))
+    return Trellis(edges=graph, length=len(codes), semiring=_BY_ERRORS, final=ends, worth=worth), begin

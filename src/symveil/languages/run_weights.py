@@ -343,7 +343,7 @@ class RunWeights:
         edges = self._edges_of(codes)
         if self.language.public_start:
             edges = edges[:, 1:]  # the first symbol is given, not drawn
-        total = np.asarray(self._log_edge_weights[edges].sum(axis=1))
+        total = np.asarray(self.log_edge_weights[edges].sum(axis=1))
         if self._pairs is not None and edges.shape[1]:
             total += self._log_last_weights[self.graph.target[edges[:, -1]]]
         return total
@@ -363,7 +363,7 @@ class RunWeights:
         return edges
 
     @computed_once
-    def _log_edge_weights(self) -> NDArray[np.float64]:
+    def log_edge_weights(self) -> NDArray[np.float64]:
         """ln T of every edge, also of those that are too unlikely for a float."""
         with precision(STANDARD_PRECISION):
             return np.array([nearest_float(weight.log()) for weight in self.edge_weight_balls()])

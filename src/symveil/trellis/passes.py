@@ -33,7 +33,7 @@ class Steps(Protocol):
         """What ending in each state is worth."""
 
     def back(self, position: int, after: Values) -> Values:
-        """What is to come from each state, by what is to come after a step."""
+        """What is to come from each state, by what is to come after a step: a new array."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,6 +99,21 @@ def backward(steps: Steps, *, begin: int = 0, settles: bool = False) -> list[Val
     return layers[::-1]
 
 
+def backward_into(layers: Values, steps: Steps) -> None:
+    """The same into one array, which is quicker to fill than many: its layer of every position.
+
+    Parameters
+    ----------
+    layers
+        Where they go.
+    steps
+        What the pass goes over.
+    """
+    layers[steps.length] = steps.final
+    for position in reversed(range(steps.length)):
+        layers[position] = steps.back(position, layers[position + 1])
+
+
 def scaled_backward(
     steps: Steps, axes: int | tuple[int, ...] | None, *, begin: int = 0
 ) -> tuple[list[Floats], list[Floats]]:
@@ -113,23 +128,51 @@ def scaled_backward(
     begin
         The first position.
     """
-    layers, logs = [steps.final], [np.zeros_like(scaled(steps.final, axes)[1])]
+    pairs = list(scaled_layers_back(steps, axes, begin=begin))[::-1]
+    return [layer for layer, _ in pairs], [log for _, log in pairs]
+
+
+def scaled_layers_back(
+    steps: Steps, axes: int | tuple[int, ...] | None, *, begin: int = 0
+) -> Iterator[tuple[Floats, Floats]]:
+    """The same from the end on, each layer when it is needed.
+
+    Parameters
+    ----------
+    steps
+        What the pass goes over.
+    axes
+        Along which the largest value is looked for; None: all.
+    begin
+        The first position.
+    """
+    layer, log = scaled(steps.final, axes)
+    yield layer, log
     for position in reversed(range(begin, steps.length)):
-        layer, log = scaled(steps.back(position, layers[-1]), axes)
-        layers.append(layer)
-        logs.append(logs[-1] + log)
-    return layers[::-1], logs[::-1]
+        layer = steps.back(position, layer)
+        layer, more = scaled(layer, axes, layer)
+        log = log + more
+        yield layer, log
 
 
-def scaled(layer: Floats, axes: int | tuple[int, ...] | None) -> tuple[Floats, Floats]:
+def scaled(layer: Floats, axes: int | tuple[int, ...] | None, into: Floats | None = None) -> tuple[Floats, Floats]:
     """Values divided by the largest along some axes, and ln of that; zeros are divided by 1.
+
+    Parameters
+    ----------
+    layer
+        The values.
+    axes
+        Along which the largest is looked for; None: all.
+    into
+        Where the quotients go; None: into a new array.
 
     >>> scaled(np.array([[1.0, 0.0], [4.0, 0.0]]), 0)[0].tolist()
     [[0.25, 0.0], [1.0, 0.0]]
     """
     top = np.asarray(layer.max(axis=axes))
     divisor = np.where(top > 0, top, 1.0)
-    return layer / divisor, np.log(divisor)
+    return np.divide(layer, divisor, out=into), np.log(divisor)
 
 
 def forward(trellis: Trellis, start: Values) -> Iterator[Values]:
@@ -168,7 +211,8 @@ def scaled_forward(
     layer, log = scaled(start, axes)
     yield layer, log
     for position in range(trellis.length):
-        layer, more = scaled(trellis.semiring.sums(into, trellis.along(position, layer, source)), axes)
+        layer = trellis.semiring.sums(into, trellis.along(position, layer, source))
+        layer, more = scaled(layer, axes, layer)
         log = log + more
         yield layer, log
 

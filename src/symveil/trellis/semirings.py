@@ -45,6 +45,18 @@ class Semiring(Protocol):
         """1 where a path may begin or end, 0 elsewhere."""
 
 
+class Coefficients(Semiring, Protocol):
+    """What polynomials may have as coefficients."""
+
+    @property
+    def zero(self) -> Any:
+        """The sum of nothing."""
+
+    @property
+    def add(self) -> np.ufunc:
+        """The addition."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """A semiring of numbers, by its operations. Sums beyond `most` are cut down to it; up to `least` they are 0."""
@@ -118,7 +130,7 @@ class ByDistance:
     steps that is looked at. The last axis grows by one with each step, up to that.
     """
 
-    numbers: Numbers
+    numbers: Coefficients
     most: int | None = None
 
     def sums(self, edges: Csr, values: Values) -> Values:

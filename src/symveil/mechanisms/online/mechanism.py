@@ -37,6 +37,8 @@ from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float,
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
+from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.semirings import LOGARITHMS, ByDistance
 
 # For fewer words than this a session per word is quicker than steps of all of them together.
 _ROWS_WORTH_A_BATCH = 6
@@ -260,27 +262,18 @@ class Online(Mechanism):
         return Memo(log_chance)
 
     def _law(self, codes: Codes | None) -> DistanceLaw:
-        """By a forward pass over the released state and the errors so far."""
+        """By a backward pass over the released state and the errors to come."""
         assert codes is not None  # noqa: S101 - `distances` refuses to be called without a word on a model
-        graph, alive, length = self._runs.graph, self._runs.alive, self._runs.length
-        mass: dict[tuple[int, int], float] = {(graph.start, 0): 0.0}  # logarithms: nothing is lost to underflow
-        for position, own in enumerate(codes.tolist()):
-            following: dict[tuple[int, int], float] = {}
-            for (state, errors), log_chance in mass.items():
-                options = self.successors(state, alive[length - position - 1])
-                public = position == 0 and self._runs.public_start
-                best = self.preferred(options, own)
-                for index, edge in enumerate(options):
-                    is_same = int(graph.symbol[edge]) == own
-                    if public and not is_same:
-                        continue
-                    step = 0.0 if public else self._log_step(len(options), None if best is None else index == best)
-                    key = (int(graph.target[edge]), errors + (not is_same))
-                    following[key] = float(np.logaddexp(following.get(key, -np.inf), log_chance + step))
-            mass = following
-        logs = np.full(length + 1, -np.inf)
-        for (_, errors), log_chance in mass.items():
-            logs[errors] = np.logaddexp(logs[errors], log_chance)
+        graph, length = self._runs.graph, self._runs.length
+        by_errors = ByDistance(LOGARITHMS)  # nothing is lost to underflow
+        steps = Trellis(
+            edges=graph,
+            length=length,
+            semiring=by_errors,
+            final=by_errors.ends(graph.accepting),
+            worth=lambda position: (graph.symbol != codes[position], self._log_chances(position, int(codes[position]))),
+        )
+        logs = backward(steps)[0][graph.start]
         distances = np.flatnonzero(np.isfinite(logs))
         return DistanceLaw(
             distances=distances,
@@ -290,6 +283,21 @@ class Online(Mechanism):
             expected_error=float(np.exp(logs[distances]) @ distances),
             length=length,
         )
+
+    def _log_chances(self, position: int, own: int) -> NDArray[np.float64]:
+        """ln of the chance of every edge at a position, given the true symbol."""
+        graph, alive = self._runs.graph, self._runs.alive[self._runs.length - position - 1]
+        logs = np.full(graph.edge_count, -np.inf)
+        if position == 0 and self._runs.public_start:
+            logs[alive[graph.target] & (graph.symbol == own)] = 0.0
+            return logs
+        for state in range(graph.state_count):
+            options = self.successors(state, alive)
+            if options:
+                best = self.preferred(options, own)
+                for index, edge in enumerate(options):
+                    logs[edge] = self._log_step(len(options), None if best is None else best == index)
+        return logs
 
     # --- for verifiers -------------------------------------------------------------------------
 
