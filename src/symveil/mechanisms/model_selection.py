@@ -34,9 +34,9 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online import Online
-from symveil.mechanisms.optimal import Optimal
-from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.online.mechanism import Online
+from symveil.mechanisms.optimal.mechanism import Optimal
+from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
 
