@@ -23,7 +23,7 @@ from fractions import Fraction
 
 import symveil as sv
 from benchmarks.shanghai import trips_and_chain
-from symveil.calibration.block_bounds import chain_bounds, chain_search
+from symveil.calibration.block_bounds import chain_loss, chain_search
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
@@ -139,7 +139,7 @@ def _by_blocks(question: Question) -> Fraction | None:
     search = chain_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
     if search is None:
         return None
-    return question.best(lambda rate: chain_bounds(search, rate, weighting.adjacency).loss(rate, weighting.adjacency))
+    return question.best(lambda rate: chain_loss(search, rate, weighting.adjacency))
 
 
 def _by_boxes_at_once(question: Question) -> Fraction | None:

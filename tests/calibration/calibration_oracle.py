@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration import certify
-from symveil.calibration.costs import rates
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.enumeration import EnumeratedLoss, Enumeration
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
@@ -32,10 +32,8 @@ def seeded(seed: int) -> random.Random:
 
 def forget() -> None:
     """Empty what calibration remembers in memory."""
-    certify._answers.clear()
-    certify._proved.cache_clear()
-    certify._known.cache_clear()
-    rates._answers = LastFew(64)
+    clear_answers()
+    certify._prepared = LastFew(8)
 
 
 def enumerated(

@@ -75,11 +75,11 @@ def test_a_public_start_whose_words_are_all_short_is_not_forgotten() -> None:
 
 
 def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
     asked: list[int] = []
-    real = rates._answered
+    real = rates._RateSearch.run
     monkeypatch.setattr(
-        rates, "_answered", lambda key, *rest: asked.append(rest[0].language.length) or real(key, *rest)
+        rates._RateSearch, "run", lambda self, *rest: asked.append(self._weighting.language.length) or real(self, *rest)
     )
     ways = [(a, b, "1/2") for a, b in zip("aabbccdd", "bccddaab", strict=True)]  # few: 4·2^13 words at length 14
     chain = sv.MarkovChain.from_transitions(ways)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -10,41 +9,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import block_bounds
-from symveil.calibration.block_bounds import BlockBounds
 from symveil.calibration.certify import certified_loss
+from symveil.calibration.costs import blocks
+from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
 
-bounds = st.one_of(st.none(), st.just(math.inf), st.just(0.0), st.floats(0, 4))
+worths = st.one_of(st.none(), st.just(0.0), st.floats(0, 4))
+Worths = tuple[float | None, ...]
 
 
-def _best(found: BlockBounds, rate: Fraction, differ: int, room: int, *, at_the_end: bool) -> Fraction:
+def _best(inner: Worths, final: Worths, differ: int, room: int) -> Fraction:
     """Every first block, then every way to go on; only the last block may end the word."""
-
-    def worth(size: int, bound: float) -> Fraction:
-        return rate * size + min(rate * size, rate * size if bound == math.inf else Fraction(bound))
-
     most = Fraction(0)
     for size in range(1, min(differ, room) + 1):
-        if (bound := found.inner[size]) is not None and size < room:
-            rest = _best(found, rate, differ - size, room - size - 1, at_the_end=at_the_end)
-            most = max(most, worth(size, bound) + rest)
-        if at_the_end and (bound := found.final[size]) is not None:
-            rest = _best(found, rate, differ - size, room - size, at_the_end=False)
-            most = max(most, worth(size, bound) + rest)
+        if (worth := inner[size]) is not None and size < room:
+            most = max(most, Fraction(worth) + _best(inner, final, differ - size, room - size - 1))
+        if (worth := final[size]) is not None:
+            nothing = (None,) * len(final)
+            most = max(most, Fraction(worth) + _best(inner, nothing, differ - size, room - size))
     return most
 
 
 @settings(max_examples=150)
-@given(length=st.integers(1, 8), adjacency=st.integers(1, 9), rate=st.fractions("1/100", 5), data=st.data())
-def test_the_best_way_to_fit_blocks_into_a_word(length, adjacency, rate, data) -> None:
+@given(length=st.integers(1, 8), adjacency=st.integers(1, 9), data=st.data())
+def test_the_best_way_to_fit_blocks_into_a_word(length, adjacency, data) -> None:
     sizes = min(length, adjacency)
-    inner, final = ((None, *data.draw(st.lists(bounds, min_size=sizes, max_size=sizes))) for _ in range(2))
-    found = BlockBounds(length, inner, final)
-    exact = _best(found, rate, sizes, length, at_the_end=True)
-    assert found.loss(rate, adjacency) == exact
+    inner, final = ((None, *data.draw(st.lists(worths, min_size=sizes, max_size=sizes))) for _ in range(2))
+    outcomes = {
+        Kind(where, size): Fraction(worth)
+        for where, each in ((INNER, inner), (FINAL, final))
+        for size, worth in enumerate(each)
+        if worth is not None
+    }
+    exact = _best(inner, final, sizes, length)
+    assert total_over_blocks(outcomes, length, adjacency) == exact
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_bounds, "_MOST_SHARED_OUT", 0)
-        assert exact <= found.loss(rate, adjacency) <= 2 * sizes * rate
+        patch.setattr(blocks, "_MOST_SHARED_OUT", 0)
+        each = max((worth / kind.length for kind, worth in outcomes.items()), default=Fraction(0))
+        assert exact <= total_over_blocks(outcomes, length, adjacency) <= sizes * each
 
 
 def test_whole_words_of_a_thousand_symbols_have_a_proved_loss() -> None:

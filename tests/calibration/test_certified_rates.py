@@ -1,4 +1,4 @@
-"""The rate that a budget buys: proved, never below the classic one, found once and kept."""
+"""The rate that a budget buys: proved, never below the classic one, found once and answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from calibration_oracle import automaton_case, chain_case, forget, random_chain_case, random_system_case, seeded
 
-from symveil.calibration import certify, kept
+from symveil.calibration import answers, certify
 from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
 from symveil.calibration.search import rounded_down
 from symveil.languages.graph import WordGraph
@@ -183,7 +183,7 @@ def test_a_damaged_file_is_ignored(own_cache: Path, damage: bytes) -> None:
     file.write_bytes(damage)
     forget()
     assert _ask() == answer
-    assert json.loads(file.read_text())["format"] == kept.FORMAT
+    assert json.loads(file.read_text())["format"] == answers.FORMAT
 
 
 @pytest.mark.parametrize(
@@ -257,10 +257,10 @@ def test_a_folder_that_cannot_be_written_is_no_error(own_cache: Path) -> None:
 def test_the_name_of_a_file_depends_on_everything_that_matters() -> None:
     language = runs(_ring(), 12)
     others = [runs(_ring(), 13), runs(_ring(11), 12), runs(_ring(), 12, public_start=True)]
-    digests = {kept.language_digest(each, with_prior=False) for each in (language, *others)}
-    digests.add(kept.language_digest(language, with_prior=True))
+    digests = {answers.language_digest(each, with_prior=False) for each in (language, *others)}
+    digests.add(answers.language_digest(language, with_prior=True))
     assert len(digests) == 5
-    assert kept.language_digest(runs(_ring(), 12), with_prior=False) in digests
+    assert answers.language_digest(runs(_ring(), 12), with_prior=False) in digests
 
 
 def test_progress_is_told() -> None:

@@ -14,13 +14,14 @@ from cost_oracle import exact_loss, random_case, random_language
 
 import symveil as sv
 from symveil.calibration import enumeration
+from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.certify import certified_rate
 from symveil.calibration.costs import loss as loss_module
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.balls import balls_within
 from symveil.calibration.costs.boxes import left_boxes, right_boxes
 from symveil.calibration.costs.graph import cost_graph
-from symveil.calibration.costs.loss import ProvedLoss, searched_loss
+from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.weighting import Weighting
@@ -33,7 +34,7 @@ BUDGETS = (0, 1, 3, 10, 30, 100_000)
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(
     weighting = Weighting(language=words, cost=swap(words, adjacency=adjacency, cap=6), adjacency=adjacency)
     everywhere = certify_cost(weighting, epsilon=Fraction(6))
     monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
     told: list[tuple[int, int]] = []
     near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
     assert near.loss <= 6
@@ -330,7 +331,7 @@ def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.Monkey
     tried = []
     real = rates.proved_loss
     monkeypatch.setattr(rates, "proved_loss", lambda *given, **named: tried.append(given[1]) or real(*given, **named))
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
     again = certify_cost(_kept_setting(), epsilon=Fraction(3), evaluations=4)
     assert tried == [first.rate]  # one decision, no search
     assert (again.rate, again.loss, again.how) == (first.rate, first.loss, first.how)
@@ -338,7 +339,7 @@ def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.Monkey
     entry = json.loads(file.read_text())
     for wrong in ("1000000", str(first.rate * 3), "nothing", "0", "-1", "1/0"):
         file.write_text(json.dumps(entry | {"rate": wrong, "pair": "1 2|3"}))
-        monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+        rates._answers.clear()
         assert certify_cost(_kept_setting(), epsilon=Fraction(3), evaluations=4).rate == first.rate
 
 
@@ -418,7 +419,7 @@ def test_a_search_ends_where_nothing_can_be_proved(
     assert len(tried) == (2 if stalled else 5)  # the last of five is the classic rate, whose loss may still be less
     assert tried == sorted(tried, reverse=True)
     tried.clear()
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
     again = certify_cost(weighting, epsilon=Fraction(3))
     assert not tried  # the classic rate needs no proof
     assert (again.rate, again.loss, again.how) == (found.rate, found.loss, found.how)

@@ -20,10 +20,9 @@ from graceful_oracle import MOST_WORDS, GracefulCase, random_graceful_case
 import symveil as sv
 from symveil.calibration import detours, graceful
 from symveil.calibration.costs import boxes as boxes_module
-from symveil.calibration.costs.blocks import INNER, Kind
+from symveil.calibration.costs.blocks import INNER, Kind, total_over_blocks
 from symveil.calibration.costs.graph import cost_graph
-from symveil.calibration.costs.loss import searched_loss, total_over_blocks
-from symveil.calibration.costs.outcome import Outcome
+from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.effort import splits
@@ -215,9 +214,9 @@ def test_words_may_meet_with_different_windows_before_the_state(monkeypatch: pyt
 
 def test_what_short_blocks_lose_together_does_not_say_what_each_loses() -> None:
     """(b, ε) := (ℓ₀, ρℓ₀) within its budget is no proof that each kind is within ρℓ."""
-    outcomes = {Kind(INNER, 1): Outcome(high=1.4, exists=True), Kind(INNER, 2): Outcome(high=2.0, exists=True)}
-    assert total_over_blocks(outcomes, 3, 2) <= 2  # no room for two blocks of one symbol
-    assert outcomes[Kind(INNER, 1)].high > 1
+    worth = {Kind(INNER, 1): Fraction(7, 5), Kind(INNER, 2): Fraction(2)}
+    assert total_over_blocks(worth, 3, 2) <= 2  # no room for two blocks of one symbol
+    assert worth[Kind(INNER, 1)] > 1
     together = alone = 0
     for seed in range(80):
         case = random_graceful_case(random.Random(seed), least=3)
@@ -292,7 +291,7 @@ def test_a_rate_is_near_what_all_pairs_allow_and_proved_once_more_from_the_disk(
         assert GracefulCase(case.weighting, result.rate).per_position() <= most
         assert result.how == "certified"
         assert result.loss <= most * case.weighting.adjacency
-        monkeypatch.setattr(graceful, "_answers", type(graceful._answers)(64))
+        graceful._answers.clear()
         tried.clear()
         again = certified_graceful_rate(case.weighting, per_position=most)
         assert again is not None
@@ -313,7 +312,7 @@ def test_a_stored_rate_that_loses_too_much_is_not_believed(
     for file in own_cache.glob("*.json"):
         entry = json.loads(file.read_text())
         file.write_text(json.dumps({**entry, "rate": "2"}))
-    monkeypatch.setattr(graceful, "_answers", type(graceful._answers)(64))
+    graceful._answers.clear()
     assert certified_graceful_rate(case.weighting, per_position=Fraction(2)) == honest
 
 

@@ -20,7 +20,7 @@ from symveil.languages.swap_costs import swap
 def short_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of small graphs are long from the beginning: here they are as on large ones."""
     monkeypatch.setattr(boxes, "_MOST_WINDOW_WORK", (0.0, 0.0))
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
 
 
 def _streets() -> Weighting:
@@ -49,7 +49,7 @@ def test_longer_windows_prove_what_short_ones_do_not(monkeypatch: pytest.MonkeyP
     assert Fraction(54, 100) < found.rate < Fraction(found.ruled_out or 0)
     assert [json.loads(file.read_text())["windows"] for file in own_cache.glob("*.json")] == ["long"]
 
-    monkeypatch.setattr(rates, "_answers", type(rates._answers)(64))
+    rates._answers.clear()
     tried.clear()
     again = certify_cost(_streets(), epsilon=Fraction(1), nodes=400)
     assert tried == [True]  # once, with the windows that it was found with

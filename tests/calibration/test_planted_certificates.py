@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import certify, enumeration
+from symveil.calibration import answers, certify, enumeration
 from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
@@ -98,8 +98,8 @@ def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsi
 
 def test_an_honest_entry_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Fraction] = []
-    loss = certify._Question.loss
-    monkeypatch.setattr(certify._Question, "loss", lambda question, rate: (asked.append(rate), loss(question, rate))[1])
+    loss = certify.QuickProof._loss
+    monkeypatch.setattr(certify.QuickProof, "_loss", lambda proof, rate: (asked.append(rate), loss(proof, rate))[1])
     honest = _ask()
     assert len(asked) > 1
     asked.clear()
@@ -120,7 +120,7 @@ def test_another_language_s_answer_is_not_this_one_s(own_cache: Path) -> None:
 
 
 def test_what_is_listed_does_not_ask_the_disk(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certify.kept, "load", lambda _: pytest.fail("the disk was asked"))
+    monkeypatch.setattr(answers, "load", lambda _: pytest.fail("the disk was asked"))
     assert _ask(runs(_ring(4), 4)).how == "exact"
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,10 +23,10 @@ from calibration_oracle import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import block_bounds, boxes, enumeration, windows
-from symveil.calibration.block_bounds import BlockBounds, chain_bounds, chain_search
-from symveil.calibration.boxes import Boxes
+from symveil.calibration import block_bounds, enumeration, windows
+from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
 from symveil.calibration.certify import certified_loss, spread_bound
+from symveil.calibration.costs.blocks import FINAL, total_over_blocks
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem
@@ -40,7 +41,7 @@ Bound = Callable[[Case, Fraction, int, random.Random], Fraction | None]
 def by_blocks(case: Case, rate: Fraction, adjacency: int, _: random.Random) -> Fraction | None:
     search = chain_search(case.language, adjacency=adjacency, with_prior=case.with_prior)
     assert search is not None
-    return chain_bounds(search, rate, adjacency).loss(rate, adjacency)
+    return chain_loss(search, rate, adjacency)
 
 
 def by_windows(case: Case, rate: Fraction, adjacency: int, dice: random.Random) -> Fraction | None:
@@ -109,7 +110,7 @@ def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch:
     search = chain_search(runs(chain, 4), adjacency=1, with_prior=False)
     assert search is not None
     for rate in (Fraction(1), Fraction(5, 2)):
-        assert rate <= chain_bounds(search, rate, 1).loss(rate, 1) <= rate + Fraction(1, 10**9)
+        assert rate <= chain_loss(search, rate, 1) <= rate + Fraction(1, 10**9)
 
 
 def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,13 +214,9 @@ def test_long_words_close_the_hull_by_a_proof() -> None:
     search = chain_search(case.language, adjacency=1, with_prior=False)
     assert search is not None
     decay = float(np.exp(-2.0))
-    at_end = np.full((4, 4), decay) + (1 - decay) * np.eye(4)
-    every = np.ones(4, dtype=np.bool_)
-    long = boxes.box_hull(search.graph, decay, 300, at_end, every, ignored=3)
-    longer = boxes.box_hull(search.graph, decay, 3000, at_end, every, ignored=3)
+    short, long, longer = (box_hulls(replace(search, length=length), decay)[1] for length in (60, 300, 3000))
     assert (long.low == longer.low).all()
     assert (long.high == longer.high).all()
-    short = boxes.box_hull(search.graph, decay, 60, at_end, every, ignored=3)
     assert (long.low[:3] <= short.low[:3]).all()
     assert (long.high[:3] >= short.high[:3]).all()
     assert (long.high[:3] <= short.high[:3] * 1.00001).all()
@@ -228,24 +225,26 @@ def test_long_words_close_the_hull_by_a_proof() -> None:
 # --- the tests tested: wrong bounds must be found out -----------------------------------------------
 
 
-def _first_boxes_only(*arguments: object, **options: object) -> Boxes:
+def _first_boxes_only(step: Callable[..., Hull], boxes: Hull, _: int) -> Hull:
     """Boxes of the first step alone, not of all positions."""
-    graph, decay, _, at_first, valid = arguments
-    found = boxes.box_hull(graph, decay, 0, at_first, valid, **options)  # type: ignore[arg-type]
-    return Boxes(found.low, found.high, np.ones_like(found.valid))
+    found = _WHOLE_HULL(step, boxes, 0)
+    return Hull(found.low, found.high, np.ones_like(found.valid))
 
 
-def _narrow_boxes(*arguments: object, **options: object) -> Boxes:
+def _narrow_boxes(step: Callable[..., Hull], boxes: Hull, steps: int) -> Hull:
     """The middle of each box instead of the box."""
-    found = boxes.box_hull(*arguments, **options)  # type: ignore[arg-type]
+    found = _WHOLE_HULL(step, boxes, steps)
     middle = np.where(found.valid[:, None], np.sqrt(found.low * found.high), 0.0)
-    return Boxes(middle, middle, found.valid)
+    return Hull(middle, middle, found.valid)
+
+
+_WHOLE_HULL = block_bounds._hull
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("broken", [_first_boxes_only, _narrow_boxes])
-def test_a_hull_that_is_too_small_is_found_out(broken: Callable[..., Boxes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_bounds, "box_hull", broken)
+def test_a_hull_that_is_too_small_is_found_out(broken: Callable[..., Hull], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_bounds, "_hull", broken)
     wrong, _ = violations(by_blocks, random_chain_case, range(400))
     assert wrong
 
@@ -267,7 +266,8 @@ def test_forgetting_the_final_block_is_found_out() -> None:
         search = chain_search(case.language, adjacency=adjacency, with_prior=case.with_prior)
         assert search is not None
         found = chain_bounds(search, rate, adjacency)
-        return BlockBounds(found.length, found.inner, (None,) * len(found.final)).loss(rate, adjacency)
+        inner = {kind: outcome for kind, outcome in found.items() if kind.where != FINAL}
+        return total_over_blocks(inner, search.length, adjacency)
 
     wrong, _ = violations(without_end, random_chain_case, range(200))
     assert wrong

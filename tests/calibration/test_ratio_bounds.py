@@ -15,7 +15,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import blocks, boxes, window_steps
+from symveil.calibration import blocks, window_steps
+from symveil.calibration.costs.steps import largest_fraction
 
 SLACK = 2.0**-45
 CLOSE = 1e-9
@@ -50,7 +51,7 @@ def raised_ratio(above: np.ndarray, below: np.ndarray, low: np.ndarray, high: np
     """As windows ask: whole rows, with zeros where there is no edge."""
     size = len(above)
     begins, others = np.array([0, size, 2 * size]), np.arange(2 * size) % size
-    return boxes.largest_fraction(begins, others, np.concatenate([above, below]), low, high, 0, 1, least, SLACK)
+    return largest_fraction(begins, others, np.concatenate([above, below]), low, high, 0, 1, least, SLACK)
 
 
 def assert_close_above(bound: float, true: Fraction | float, least: float) -> None:
@@ -74,7 +75,7 @@ def test_a_ratio_of_edges(case, least) -> None:
     first = np.cumsum([0, *map(len, edges)])
     other = np.array([place for row in edges for place, _ in row], dtype=np.int64)
     weight = np.array([each for row in edges for _, each in row], dtype=np.float64)
-    bound = boxes.largest_fraction(first, other, weight, np.array(low), np.array(high), 0, 1, least, SLACK)
+    bound = largest_fraction(first, other, weight, np.array(low), np.array(high), 0, 1, least, SLACK)
     assert_close_above(bound, largest_ratio(*case), least)
 
 

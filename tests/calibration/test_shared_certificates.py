@@ -9,8 +9,16 @@ import pytest
 from calibration_oracle import enumerated
 
 from symveil.calibration import certify, enumeration
+from symveil.calibration.certify import QuickProof
+from symveil.calibration.weighting import Weighting
+from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
+
+
+def _proof(chain: MarkovChain, length: int, adjacency: int) -> QuickProof:
+    words = runs(chain, length)
+    return QuickProof(Weighting(language=words, cost=hamming(words), adjacency=adjacency))
 
 
 def random_chain(seed: int, states: int) -> MarkovChain:
@@ -57,21 +65,21 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
     going_on = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
     rows = [*going_on, ("c", "d", "1/2"), ("c", "e", "1/2"), ("f", "c", 1)]
     for length in (3, 4, 5):
-        question = certify._question_about(runs(MarkovChain.from_transitions(rows), length), 1, False)
-        assert question.blocks is not None
-        assert certify._shared(question) is question
-        found = certify.certified_rate(question.language, epsilon=Fraction(2), adjacency=1)
-        true_loss = enumerated(question.language, rate=found.rate, adjacency=1)
+        proof = _proof(MarkovChain.from_transitions(rows), length, 1)
+        assert proof.blocks is not None
+        assert proof.shared is proof
+        found = certify.certified_rate(proof.weighting.language, epsilon=Fraction(2), adjacency=1)
+        true_loss = enumerated(proof.weighting.language, rate=found.rate, adjacency=1)
         assert true_loss.loss <= found.loss <= 2
         # without the dead ends the same words are shared
-        question = certify._question_about(runs(MarkovChain.from_transitions(going_on), length), 1, False)
-        assert certify._shared(question).language.length > length
+        proof = _proof(MarkovChain.from_transitions(going_on), length, 1)
+        assert proof.shared.weighting.language.length > length
 
 
 @pytest.mark.parametrize(("length", "shared"), [(2, False), (3, False), (4, True)])
 def test_words_that_a_block_may_fill_are_not_shared(monkeypatch, length: int, shared: bool) -> None:
     monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
     monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
-    question = certify._question_about(runs(random_chain(1, 5), length), 2, False)
-    assert question.blocks is not None
-    assert (certify._shared(question) is not question) is shared
+    proof = _proof(random_chain(1, 5), length, 2)
+    assert proof.blocks is not None
+    assert (proof.shared is not proof) is shared

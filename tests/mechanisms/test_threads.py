@@ -23,7 +23,7 @@ from flint import arb, ctx
 
 import symveil as sv
 from file_mechanism import file_mechanism
-from symveil.calibration import certify
+from symveil.calibration import answers, certify
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import cost_weighted as run_release
 from symveil.models.markov_chain import MarkovChain
@@ -159,7 +159,7 @@ def test_answers_are_forgotten_by_several_threads(monkeypatch: pytest.MonkeyPatc
     language = sv.runs(chain, 3)
     known = certify.certified_rate(language, epsilon=Fraction(1), adjacency=1)
     monkeypatch.setattr(certify, "_searched", lambda *_: known)
-    monkeypatch.setattr(certify.kept, "load", lambda _: None)
+    monkeypatch.setattr(answers, "load", lambda _: None)
     number = itertools.count(2)
 
     def ask() -> None:

@@ -1,10 +1,10 @@
-"""A proved bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
+"""The quick bound on ln Z(v)/Z(w) over all adjacent words of a Markov chain, block by block.
 
 See docs/theory/certificates.md.
 Two feasible words of a chain differ in maximal blocks of consecutive positions. Between blocks they
 agree, so swapping one whole block keeps a word feasible, and the loss η·d + ln Z(v)/Z(w) is a sum
 over blocks, each between two feasible words that differ in that block only. `chain_bounds` bounds
-one block of each length; `BlockBounds.loss` adds them up in the worst way that b positions allow.
+one block of each length, wherever it lies, from boxes that hold at every position: `box_hulls`.
 
 Where the pairs of paths of one length are too many, only paths are looked at, with a looser bound. The
 classic bound η·L holds for each block just as it does for whole words.
@@ -13,8 +13,7 @@ classic bound η·L holds for each block just as it does for whole words.
 from __future__ import annotations
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,8 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.calibration.blocks import FINAL, FROM_START, MIDDLE, glanced_ratio, largest_ratio
-from symveil.calibration.boxes import Boxes, ChainGraph, Floats, box_hull, sharing
+from symveil.calibration.blocks import FINAL as AT_END
+from symveil.calibration.blocks import FROM_START, MIDDLE, glanced_ratio, largest_ratio
+from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
+from symveil.calibration.costs.boxes import slack_of
+from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
+from symveil.calibration.costs.outcome import at_once
+from symveil.calibration.costs.steps import next_left_boxes, next_right_boxes
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 
@@ -34,64 +38,12 @@ _BOX_WORK = 2e9  # multiplications per rate, about 1 ns each
 _PAIR_WORK = 3e9  # entries of pairs of paths per rate and block length; nine in ten are never visited
 _PATH_WORK = 1.5e8  # entries of paths, where pairs are too many
 _LONGEST_LIST = 50_000  # paths from one state
-_MOST_SHARED_OUT = 128  # positions among which blocks are fitted together: cubic work
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
+_FEW_STEPS = 64
+_SETTLED = 1e-9  # relative change below which a hull is tried as an invariant one
+_WIDER = 1e-7  # by how much it is enlarged for that
 
 NOT, BY_PATHS, BY_PAIRS = 0, 1, 2
-UNBOUNDED = math.inf
-"""The bound of blocks that were not searched: the classic one applies."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockBounds:
-    """ln of the largest ratio a block of each length can make: index L, in the middle and at the end.
-
-    None: there is no such block in any word.
-    """
-
-    length: int
-    inner: tuple[float | None, ...]
-    final: tuple[float | None, ...]
-
-    def loss(self, rate: Fraction, adjacency: int) -> Fraction:
-        """The largest sum of rate·L + bound over blocks that fit into a word, `adjacency` positions in all.
-
-        A block in the middle is followed by a position that agrees, so it needs L + 1 positions. Where there are
-        many positions to share out, how the blocks fit is not looked at: each is worth at most what the best of
-        them is worth for each of its positions.
-        """
-        differ = min(adjacency, self.length)
-        inner = [_worth(rate, size, bound) for size, bound in enumerate(self.inner[: differ + 1])]
-        final = [_worth(rate, size, bound) for size, bound in enumerate(self.final[: differ + 1])]
-        if differ > _MOST_SHARED_OUT:
-            each = max((worth / size for size, worth in enumerate(inner) if size), default=Fraction(0))
-            return max(worth + (differ - size) * each for size, worth in enumerate(final))
-        # as whole numbers of one unit: thousands of sums of fractions would take minutes
-        unit = math.lcm(*(worth.denominator for worth in (*inner, *final)))
-        room = min(self.length, 2 * differ + 2)
-        filled = _filled([int(worth * unit) for worth in inner], differ, room)
-        most = max(int(worth * unit) + filled[differ - size][room - size] for size, worth in enumerate(final))
-        return Fraction(most, unit)
-
-
-def _filled(worth: list[int], differ: int, room: int) -> list[list[int]]:
-    """[d][r]: the most that blocks in the middle are worth with d positions that differ among r positions."""
-    best: list[list[int]] = []
-    for positions in range(differ + 1):
-        row = []
-        for space in range(room + 1):
-            sizes = range(1, min(positions, space - 1, len(worth) - 1) + 1)
-            row.append(max((worth[size] + best[positions - size][space - size - 1] for size in sizes), default=0))
-        best.append(row)
-    return best
-
-
-def _worth(rate: Fraction, size: int, bound: float | None) -> Fraction:
-    """What a block of this length is worth; one that no word has is worth nothing."""
-    classic = rate * size
-    if bound is None:
-        return Fraction(0)
-    return classic + (classic if bound == UNBOUNDED else min(Fraction(bound), classic))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,13 +52,30 @@ class ChainSearch:
 
     language: RunLanguage
     with_prior: bool
-    graph: ChainGraph
-    reverse: ChainGraph
+    graph: CostGraph
     length: int
     starts: NDArray[np.bool_]
     virtual: int
     powers: tuple[Any, ...]
     searched: tuple[tuple[int, int], ...]
+
+    @property
+    def accepting(self) -> NDArray[np.bool_]:
+        """Where words may end."""
+        return self.graph.final > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hull:
+    """low[t, y] ≤ γ(y|t) ≤ high[t, y] for every t with valid[t], at every position of every word.
+
+    γ(y|t) is the weight of what comes before, or of what follows, if a word is in y instead of t; the mismatch of y
+    against t is included.
+    """
+
+    low: Floats
+    high: Floats
+    valid: NDArray[np.bool_]
 
 
 def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> ChainSearch | None:
@@ -115,20 +84,12 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     size, length = graph.state_count, language.largest_distance
     if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target) or size > MOST_STATES:
         return None
-    weight = RunWeights(language=language, rate=Fraction(1), with_prior=with_prior).edge_weights
-    chain = ChainGraph(graph.first.astype(np.int64), graph.target.astype(np.int64), weight)
-    entered = np.bincount(graph.target, minlength=size)
-    virtual = graph.start if entered[graph.start] == 0 else -1
+    chain = cost_graph(RunWeights(language=language, rate=Fraction(1), with_prior=with_prior))
+    weight = chain.weight
+    virtual = graph.start if chain.back[graph.start] == chain.back[graph.start + 1] else -1  # none of the chain's
     starts = np.zeros(size, dtype=np.bool_)
     starts[list(language.secret_starts)] = True
-    reverse = chain.reversed()
-    work = 3.0 * size * graph.edge_count * length
-    for direction in (chain, reverse):
-        offsets, others = sharing(direction, ignored=virtual)
-        degree = np.diff(direction.first)
-        together = degree[others] + np.repeat(degree, np.diff(offsets))
-        work += 8.0 * length * float((np.repeat(degree, np.diff(offsets)) * together).sum())
-    if work > _BOX_WORK or weight.min(initial=1.0) < 2.0**-100:
+    if _hull_work(chain, length, virtual) > _BOX_WORK or weight.min(initial=1.0) < 2.0**-100:
         return None
     longest = min(adjacency, length)
     adjacent = sparse.csr_matrix((weight, chain.other, chain.first), shape=(size, size))
@@ -148,9 +109,22 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
         searched.append(_affordable(counts, block, virtual, from_start=virtual >= 0 and bool(starts[virtual])))
     for power in powers:
         power.sort_indices()
-    return ChainSearch(
-        language, with_prior, chain, reverse, length, starts, virtual, tuple(powers), tuple(searched)
-    )  # fmt: skip
+    return ChainSearch(language, with_prior, chain, length, starts, virtual, tuple(powers), tuple(searched))
+
+
+def _hull_work(graph: CostGraph, length: int, virtual: int) -> float:
+    """About how many multiplications the boxes of one rate take; pairs of states with a neighbour in common more."""
+    work = 3.0 * graph.size * len(graph.other) * length
+    ways = sparse.csr_matrix((np.ones(len(graph.other)), graph.other, graph.first), shape=(graph.size, graph.size))
+    if virtual >= 0:
+        ways = ways[np.arange(graph.size) != virtual]
+    for moves in (ways.tocsr(), ways.T.tocsr()):
+        shared = (moves @ moves.T).tocoo()
+        apart = shared.row != shared.col
+        degree = np.diff(moves.indptr).astype(np.float64)
+        one, other = degree[shared.row[apart]], degree[shared.col[apart]]
+        work += 8.0 * length * float((one * (one + other)).sum())
+    return work
 
 
 def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool) -> tuple[int, int]:
@@ -173,51 +147,151 @@ def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool
     return inner, final
 
 
-def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> BlockBounds:
-    """The bounds for all block lengths up to `adjacency`, at one rate."""
+def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> dict[Kind, Fraction]:
+    """What blocks of each length up to `adjacency` are worth at one rate, inside a word and at its end."""
     weights = RunWeights(language=search.language, rate=rate, with_prior=search.with_prior)
     decay, excess = weights.mismatch, weights.match_excess
     longest = min(adjacency, search.length)
     smallest = math.log2(max(float(search.graph.weight.min(initial=1.0)), 1e-300)) * (longest + 1)
     if smallest - float(rate) * longest / math.log(2) < _SMALLEST_LOG2 or decay > 1 - 1e-9:
-        unknown = (None, *[UNBOUNDED] * longest)
-        return BlockBounds(search.length, unknown, unknown)
-    inner: list[float | None] = [None]
-    final: list[float | None] = [None]
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        before, after = pool.map(lambda far: _hull(search, decay, backwards=far), (True, False))
-        jobs = []
-        for block in range(1, longest + 1):
-            searched = search.searched[block]
-            prepared = _prepared(search, before, after, decay, block) if any(searched) else None
-            middle, end = _jobs(search, before, after, decay, excess, block, prepared)
-            jobs.append(([pool.submit(*job) for job in middle], [pool.submit(*job) for job in end]))
-        for inner_jobs, final_jobs in jobs:
-            inner.append(_logarithm([float(job.result()) for job in inner_jobs]))
-            final.append(_logarithm([float(job.result()) for job in final_jobs]))
-    return BlockBounds(search.length, tuple(inner), tuple(final))
+        return {kind: _worth(rate, kind, math.inf) for kind in _kinds(longest)}
+    before, after = box_hulls(search, decay)
+    jobs = []
+    for block in range(1, longest + 1):
+        prepared = _prepared(search, before, after, decay, block) if any(search.searched[block]) else None
+        for where, each in zip(
+            (INNER, FINAL), _jobs(search, before, after, decay, excess, block, prepared), strict=True
+        ):
+            jobs += [(Kind(where, block), job) for job in each]
+    ratios = dict.fromkeys(_kinds(longest), 0.0)
+    results = at_once(lambda job: float(job[1][0](*job[1][1:])), jobs)
+    for (kind, _), ratio in zip(jobs, results, strict=True):
+        ratios[kind] = max(ratios[kind], ratio)
+    return {kind: _worth(rate, kind, ratio) for kind, ratio in ratios.items() if ratio > 0}  # 0: no word has one
 
 
-def _logarithm(ratios: list[float]) -> float | None:
-    """ln of the largest ratio, rounded up; None where no block was found."""
-    largest = max(ratios, default=0.0)
-    if largest == 0.0:
-        return None
-    return math.log(largest) * (1 + 2.0**-50) + 2.0**-60 if largest < math.inf else UNBOUNDED
+def chain_loss(search: ChainSearch, rate: Fraction, adjacency: int) -> Fraction:
+    """A bound on the loss at one rate: the largest sum over blocks that fit into a word."""
+    return total_over_blocks(chain_bounds(search, rate, adjacency), search.length, min(adjacency, search.length))
 
 
-def _hull(search: ChainSearch, decay: float, *, backwards: bool) -> Boxes:
-    """The boxes of what precedes, known exactly at the start, or of what follows, known exactly at the end."""
-    size = search.graph.state_count
-    if backwards:
-        return box_hull(
-            search.reverse, decay, search.length, np.eye(size), search.starts, ignored=search.virtual
-        )  # fmt: skip
-    accepting = search.language.graph.accepting
-    at_end = np.full((size, size), decay)
-    np.fill_diagonal(at_end, 1.0)
-    at_end[:, ~accepting] = 0.0
-    return box_hull(search.graph, decay, max(search.length - 1, 0), at_end, accepting, ignored=search.virtual)
+def _kinds(longest: int) -> list[Kind]:
+    return [Kind(where, length) for length in range(1, longest + 1) for where in (INNER, FINAL)]
+
+
+def _worth(rate: Fraction, kind: Kind, ratio: float) -> Fraction:
+    """What a block with such a ratio is worth: the classic bound at most."""
+    classic = rate * kind.length
+    if ratio == math.inf:
+        return 2 * classic
+    return classic + min(Fraction(math.log(ratio) * (1 + 2.0**-50) + 2.0**-60), classic)
+
+
+# --- boxes at every position --------------------------------------------------------------------------
+
+
+def box_hulls(search: ChainSearch, decay: float) -> tuple[Hull, Hull]:
+    """The boxes of what comes before, known exactly at the start, and of what follows, known exactly at the end."""
+    graph, virtual, size = search.graph, search.virtual, search.graph.size
+    first, other, weight = _without(virtual, graph.first, graph.other, graph.weight, leaving=True)
+    back, earlier, behind = _without(virtual, graph.back, graph.earlier, graph.earlier_weight, leaving=False)
+    levels, everywhere = (1 - np.eye(size, dtype=np.int16))[None], np.ones(size, dtype=np.bool_)
+    automaton = (np.array([[1.0], [decay]]), np.zeros((2, 1), dtype=np.int64), 0, 0)
+    own, slack = np.arange(size), slack_of(graph)
+
+    def forwards(low: Floats, high: Floats, valid: NDArray[np.bool_]) -> Hull:
+        return Hull(*next_left_boxes(
+            first, other, back, earlier, behind, own, levels, *automaton, own, first, other, low, high, valid,
+            everywhere, slack,
+        ))  # fmt: skip
+
+    def backwards(low: Floats, high: Floats, valid: NDArray[np.bool_]) -> Hull:
+        return Hull(*next_right_boxes(
+            first, other, back, earlier, weight, own, levels, *automaton, own, back, earlier, low, high, valid,
+            everywhere, slack,
+        ))  # fmt: skip
+
+    def hull(forward: bool) -> Hull:
+        if not forward:
+            ends = np.broadcast_to(search.accepting.astype(np.float64), (size, size)).copy()
+            boxes = _hull(backwards, Hull(ends, ends, search.accepting), max(search.length - 1, 0))
+            same = np.eye(size, dtype=np.bool_)
+            least, most = (np.where(same, 1.0, decay * factor) for factor in (1 - slack, 1 + slack))
+            return Hull(boxes.low * least, boxes.high * most, boxes.valid)
+        exact = np.eye(size)
+        if virtual < 0 or not search.starts[virtual]:
+            return _hull(forwards, Hull(exact, exact, search.starts), search.length)
+        boxes = _hull(forwards, _first_step(graph, virtual, decay, slack), search.length - 1)
+        boxes.low[virtual] = boxes.high[virtual] = exact[virtual]
+        boxes.valid[virtual] = True
+        return boxes
+
+    before, after = at_once(hull, (True, False))
+    return before, after
+
+
+def _without(
+    virtual: int, first: Integers, other: Integers, weight: Floats, *, leaving: bool
+) -> tuple[Integers, Integers, Floats]:
+    """The edges but those of a start before the first symbol: after the first step no word is there."""
+    source = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    remaining = (source if leaving else other) != virtual
+    counts = np.bincount(source[remaining], minlength=len(first) - 1)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), other[remaining], weight[remaining]
+
+
+def _first_step(graph: CostGraph, virtual: int, decay: float, slack: float) -> Hull:
+    """What comes before the first symbol of a word, exactly up to rounding."""
+    weight, edges = np.zeros(graph.size), slice(int(graph.first[virtual]), int(graph.first[virtual + 1]))
+    weight[graph.other[edges]] = graph.weight[edges]
+    valid = weight > 0
+    ratio = weight[None, :] / np.where(valid, weight, 1.0)[:, None] * decay * valid[:, None]
+    low, high = ratio * (1 - slack), ratio * (1 + slack)
+    low[valid, valid] = high[valid, valid] = 1.0
+    return Hull(low, high, valid)
+
+
+def _hull(step: Callable[[Floats, Floats, NDArray[np.bool_]], Hull], boxes: Hull, steps: int) -> Hull:
+    """The union of the boxes of all steps, from the known ones.
+
+    All are computed, so their union needs no argument, unless the word is long and the boxes have stopped moving: then
+    the union is enlarged a little, and if one step maps it *into itself* it contains all later boxes, by induction,
+    because a step of larger boxes is larger.
+    """
+    union = _united(boxes, boxes)
+    for number in range(1, steps + 1):
+        boxes = step(boxes.low, boxes.high, boxes.valid)
+        tested = _FEW_STEPS <= number < steps and _is_inside(boxes, _enlarged(union, _SETTLED))
+        union = _united(union, boxes)
+        if tested:
+            candidate = _enlarged(union, _WIDER)
+            if _is_inside(step(candidate.low, candidate.high, candidate.valid), candidate):
+                return candidate
+    return union
+
+
+def _united(one: Hull, other: Hull) -> Hull:
+    """Boxes that hold those of both; a row that is not valid is empty."""
+    low = other.low if other.valid.all() else np.where(other.valid[:, None], other.low, np.inf)
+    if one is other:
+        return Hull(low.copy(), other.high * other.valid[:, None], other.valid.copy())
+    np.minimum(one.low, low, out=one.low)
+    np.maximum(one.high, other.high, out=one.high)
+    return Hull(one.low, one.high, one.valid | other.valid)
+
+
+def _enlarged(hull: Hull, share: float) -> Hull:
+    return Hull(hull.low / (1 + share), hull.high * (1 + share), hull.valid)
+
+
+def _is_inside(inner: Hull, outer: Hull) -> bool:
+    """Whether the inner boxes exist only where the outer do, and lie in them."""
+    rows = inner.valid
+    inside = (inner.low[rows] >= outer.low[rows]).all() and (inner.high[rows] <= outer.high[rows]).all()
+    return bool(inside and not (rows & ~outer.valid).any())
+
+
+# --- blocks of one length -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,10 +305,9 @@ class _Prepared:
     slack: float
 
 
-def _prepared(search: ChainSearch, before: Boxes, after: Boxes, decay: float, block: int) -> _Prepared:
-    size = search.graph.state_count
-    widest = max(int(np.diff(search.graph.first).max()), int(np.diff(search.reverse.first).max()))
-    slack = 16 * (block + 2) * (widest + 8) * 2.0**-53
+def _prepared(search: ChainSearch, before: Hull, after: Hull, decay: float, block: int) -> _Prepared:
+    size = search.graph.size
+    slack = 16 * (block + 2) * (search.graph.widest + 8) * 2.0**-53
     offsets, rows, values = [], [], []
     index = 0
     for power in search.powers[:block]:
@@ -246,7 +319,7 @@ def _prepared(search: ChainSearch, before: Boxes, after: Boxes, decay: float, bl
         index += columns.nnz
     low_before = np.where(before.valid[:, None], before.low, 0.0)
     low_after = np.where(after.valid[:, None], after.low, 0.0)
-    accepting = search.language.graph.accepting.astype(np.float64)
+    accepting = search.accepting.astype(np.float64)
     ends = np.stack([accepting, search.powers[block - 1] @ accepting])
     # sums of up to S positive products, three times over: rounded down by more than their error
     down = (1.0 - (4 * size + 64) * 2.0**-52) * decay**block
@@ -261,8 +334,8 @@ def _prepared(search: ChainSearch, before: Boxes, after: Boxes, decay: float, bl
 
 def _jobs(
     search: ChainSearch,
-    before: Boxes,
-    after: Boxes,
+    before: Hull,
+    after: Hull,
     decay: float,
     excess: float,
     block: int,
@@ -275,7 +348,7 @@ def _jobs(
     middle = [(MIDDLE, part) for part in np.array_split(ordinary, 2)]
     if from_start:
         middle += [(FROM_START, part) for part in np.array_split(np.flatnonzero(after.valid), 2)]
-    end = [(FINAL, part) for part in np.array_split(ordinary, 2)]
+    end = [(AT_END, part) for part in np.array_split(ordinary, 2)]
     if block + 1 > search.length:
         middle = []
     unknown = [(float, math.inf)]
@@ -293,15 +366,15 @@ def _jobs(
 
 
 def _job(
-    search: ChainSearch, before: Boxes, after: Boxes, decay: float, excess: float, block: int,
+    search: ChainSearch, before: Hull, after: Hull, decay: float, excess: float, block: int,
     prepared: _Prepared, thorough: int, kind: int, group: NDArray[np.int64],
 ) -> tuple[Any, ...]:  # fmt: skip
-    graph, reverse, power = search.graph, search.reverse, search.powers[block]
+    graph, power = search.graph, search.powers[block]
     return (
         largest_ratio if thorough == BY_PAIRS else glanced_ratio,
-        kind, group, graph.first, graph.other, graph.weight, reverse.first, reverse.other, search.virtual,
-        search.language.graph.accepting, *prepared.columns,
+        kind, group, graph.first, graph.other, graph.weight, graph.back, graph.earlier, search.virtual,
+        search.accepting, *prepared.columns,
         power.indptr.astype(np.int64), power.indices.astype(np.int64), power.data, prepared.ends,
         before.low, before.high, after.low, after.high, after.valid,
-        prepared.all_final if kind == FINAL else prepared.all_inner, decay, excess, block, prepared.slack,
+        prepared.all_final if kind == AT_END else prepared.all_inner, decay, excess, block, prepared.slack,
     )  # fmt: skip

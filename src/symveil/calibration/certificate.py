@@ -1,7 +1,8 @@
-"""What a calibration proves: kept apart from how, which needs heavier libraries."""
+"""What a calibration proves; how it does is apart, because that needs heavier libraries."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -44,3 +45,17 @@ class CertifiedRate:
         if self.ruled_out is not None:
             document["ruled_out"] = self.ruled_out
         return document
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedLoss:
+    """No pair of adjacent words loses more than `loss`; `worst_found` is what the worst pair found loses."""
+
+    loss: Fraction
+    how: How
+    worst_found: float = 0.0
+    pairs: tuple[tuple[Codes, Codes], ...] = field(default=(), repr=False, compare=False)  # the worst first
+    nodes: int = 0
+    farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
+    reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
+    stalled: bool = False  # whether that is no less than the triangle inequality gives, after all nodes were spent

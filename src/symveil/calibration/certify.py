@@ -30,29 +30,26 @@ over the classic ηd where η is large. One pass over the edges per symbol.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration import kept
-from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.enumeration import MOST_WORDS, Enumeration, enumeration
-from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
+from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.block_bounds import ChainSearch, chain_loss, chain_search
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
+from symveil.calibration.enumeration import Enumeration, enumeration
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, SearchedRate, largest_rate
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
-from symveil.errors import ParameterError
 from symveil.languages.costs import hamming
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
 from symveil.laws.guarantee import How
-from symveil.numbers.once import computed_once
+from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, named, silent
-from symveil.numbers.rationals import exact
 
 Floats = NDArray[np.float64]
 
@@ -104,11 +101,9 @@ def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: flo
     return result
 
 
-_EXACT_TOLERANCE, _EXACT_EVALUATIONS = Fraction(1, 10**6), 40
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
 _SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
-MOST_BALANCED_WORDS = 5000
-"""Up to so many words graceful rates are proved with a balance, which takes all pairs twice for each rate."""
+_MOST_PROVED = 64  # rates, of each language
 
 
 def certified_rate(
@@ -124,8 +119,8 @@ def certified_rate(
 
     A rate that is `claimed` is proved in one evaluation instead; the classic rate is the answer where it loses more.
 
-    Answers are kept in memory and, where they took long, on disk (`kept`). What comes from the disk is proved once
-    more before it is used: one evaluation instead of a search.
+    Answers are cached (`answers`); what comes from the disk is proved once more before it is used: one evaluation
+    instead of a search.
 
     >>> from symveil.models.markov_chain import MarkovChain
     >>> from symveil.languages.runs import runs
@@ -134,215 +129,132 @@ def certified_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    question = _shared(_question_about(language, adjacency, with_prior))
+    proof = quick_proof(_by_hamming(language, adjacency, with_prior)).shared
     if claimed is not None:
-        return _searched(question, epsilon, progress or silent, claimed=claimed)
-    return _answered(question, epsilon, progress or silent)
+        return _searched(proof, epsilon, progress or silent, claimed=claimed)
+    key = question_digest(proof.weighting.digest, str(epsilon), proof.for_shorter_words_too)
+
+    def search() -> CertifiedRate:
+        return _searched(proof, epsilon, progress or silent)
+
+    if proof.words is not None:  # such answers are quick
+        return _answers.of(key, search)
+    return _answers.of(
+        key,
+        search,
+        prove=lambda entry: _proved_anew(entry, proof, epsilon, progress or silent),
+        written=lambda answer: {"rate": str(answer.rate), "loss": str(answer.loss), "how": answer.how},
+    )
 
 
 def certified_loss(
     language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
 ) -> tuple[Fraction, How]:
     """A proved bound on the loss at a given rate, and how it is known."""
-    return _proved(_question_about(language, adjacency, with_prior), rate)
+    proved = quick_proof(_by_hamming(language, adjacency, with_prior)).loss(rate)
+    return proved.loss, proved.how
 
 
-def graceful_rate(
-    language: RunLanguage,
-    *,
-    per_position: Fraction,
-    adjacency: int,
-    with_prior: bool = False,
-    balanced: bool = False,
-    claimed: Fraction | None = None,
-) -> CertifiedRate | None:
-    """A rate at which any two words lose at most `per_position` for every place in which they differ.
+class QuickProof:
+    """What a rate of exponential weights by Hamming distance is proved by in seconds, for one language."""
 
-    None where the language has too many words to compare them all, or no rate above the classic one is proved. The loss
-    may fall where the rate rises, so that each rate is proved itself (docs/theory/beyond-b.md).
-
-    Parameters
-    ----------
-    language
-        The feasible words, of one length.
-    per_position
-        ρ = ε/b.
-    adjacency
-        Up to which distance the loss is reported.
-    with_prior
-        Whether words are weighted by the model's probabilities.
-    balanced
-        Whether words are balanced, for each rate anew.
-    claimed
-        A rate to be proved, in one evaluation; None: the largest is searched for.
-    """
-    farthest = language.largest_distance
-    if farthest == 0:
-        return None
-    weighting = Weighting(
-        language=language, cost=hamming(language), adjacency=farthest, with_prior=with_prior, balanced=balanced
-    )
-    if not language.has_at_most(MOST_BALANCED_WORDS if balanced else MOST_WORDS):
-        return None
-    words = Enumeration(weighting)
-    if not balanced and words.loss(Fraction(1)) is None:
-        return None
-
-    def losses_at(rate: Fraction, apart: int) -> dict[int, Fraction]:
-        found = words.loss(rate, apart)
-        if found is None:  # a prior that floats cannot hold: nothing above the classic bound is known
-            return {each: 2 * rate * each for each in range(1, apart + 1)}
-        return found.by_distance
-
-    def per_position_at(rate: Fraction) -> Fraction:
-        return max((loss / distance for distance, loss in losses_at(rate, farthest).items()), default=Fraction(0))
-
-    result = largest_rate(
-        per_position_at,
-        epsilon=per_position,
-        safe=per_position / 2,
-        slope=1,
-        limit=per_position,
-        tolerance=_EXACT_TOLERANCE,
-        evaluations=_EXACT_EVALUATIONS,
-        claimed=claimed,
-    )
-    if result is None:
-        return None
-    loss = max(losses_at(result.rate, min(adjacency, farthest)).values(), default=Fraction(0))
-    return _certified(SearchedRate(result.rate, loss), "exact", min(adjacency, farthest))
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A language and an adjacency; equal languages are the same question."""
-
-    digest: str
-    adjacency: int
-    with_prior: bool
-    language: RunLanguage = field(compare=False, repr=False)
-    for_shorter_words_too: bool = False
-
-    @computed_once
-    def farthest(self) -> int:
-        """No two adjacent words are farther apart than this."""
-        return min(self.adjacency, self.language.largest_distance)
+    def __init__(self, weighting: Weighting, *, for_shorter_words_too: bool = False) -> None:
+        self.weighting = weighting
+        self.for_shorter_words_too = for_shorter_words_too
+        self._proved: LastFew[Fraction, ProvedLoss] = LastFew(_MOST_PROVED)
 
     @computed_once
     def words(self) -> Enumeration | None:
         """Every word, where they are few and floats can hold their prior."""
-        language = self.language
-        adjacency, cost = max(self.adjacency, 1), hamming(language)
-        every = enumeration(Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=self.with_prior))
+        every = enumeration(self.weighting)
         return None if every is None or every.loss(Fraction(1)) is None else every
 
     @computed_once
     def windows(self) -> WindowSearch | None:
         """Windows, where they are affordable and, for a chain, wide enough to beat blocks."""
-        search = window_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
-        if search is not None and self.language.graph.state_is_symbol and search.width <= self.farthest:
-            return None
-        return search
+        weighting = self.weighting
+        search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
+        narrow = search is not None and search.width <= weighting.farthest
+        return None if narrow and weighting.language.graph.state_is_symbol else search
 
     @computed_once
     def blocks(self) -> ChainSearch | None:
         """Boxes and blocks, where the language is that of a chain and they are affordable."""
-        return chain_search(self.language, adjacency=self.adjacency, with_prior=self.with_prior)
+        weighting = self.weighting
+        return chain_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
 
-    def loss(self, rate: Fraction) -> tuple[Fraction, How]:
+    def loss(self, rate: Fraction) -> ProvedLoss:
         """The smallest bound there is."""
-        classic = 2 * self.farthest * rate
+        return self._proved.of(rate, lambda: self._loss(rate))
+
+    def _loss(self, rate: Fraction) -> ProvedLoss:
+        weighting = self.weighting
+        classic = 2 * weighting.farthest * rate
         if classic == 0:
-            return classic, "exact"
+            return ProvedLoss(classic, "exact")
         exactly = None if self.words is None else self.words.loss(rate)
         if exactly is not None:
-            return min(exactly.loss, classic), "exact"
+            return ProvedLoss(min(exactly.loss, classic), "exact")
         bounds = [classic]
-        if self.for_shorter_words_too and self.blocks is not None:
-            bound = chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency)
-            return min(bound, classic), "certified" if bound < classic else "classic"
-        spread = spread_bound(self.language, rate=rate, with_prior=self.with_prior)
+        alone = self.for_shorter_words_too  # the others speak of one length only
+        spread = math.inf if alone else spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
         if spread < math.inf:
-            bounds.append(self.farthest * rate + Fraction(spread))
-        if self.windows is not None:
+            bounds.append(weighting.farthest * rate + Fraction(spread))
+        if not alone and self.windows is not None:
             bounds.append(window_loss(self.windows, rate))
         if self.blocks is not None:
-            bounds.append(chain_bounds(self.blocks, rate, self.adjacency).loss(rate, self.adjacency))
+            bounds.append(chain_loss(self.blocks, rate, weighting.adjacency))
         best = min(bounds)
-        return best, "certified" if best < classic else "classic"
+        return ProvedLoss(best, "certified" if best < classic else "classic")
+
+    @property
+    def shared(self) -> QuickProof:
+        """The proof of a rounder, larger length, where it serves all shorter words as well.
+
+        Boxes are hulls over all positions and blocks are looked at between any two of them, so what
+        blocks prove for words of one length holds for every shorter one, as long as a block cannot be
+        the whole word and no state is a dead end (else shorter words could begin where longer ones cannot).
+        A file with trips of forty lengths then needs a handful of certificates.
+        """
+        language = self.weighting.language
+        if self.words is not None or self.blocks is None or self.windows is not None:
+            return self
+        if language.length <= self.weighting.adjacency + 1 or not endless(language.graph).all():
+            return self
+        longer = replace(language, length=covering_length(max(language.length, _SHORTEST_SHARED)))
+        proof = quick_proof(replace(self.weighting, language=longer, cost=hamming(longer)), for_shorter_words_too=True)
+        return self if proof.blocks is None else proof
 
 
-def _shared(question: _Question) -> _Question:
-    """The same question for a rounder, larger length, where its answer serves all shorter words as well.
-
-    Boxes are hulls over all positions and blocks are looked at between any two of them, so what
-    blocks prove for words of one length holds for every shorter one, as long as a block cannot be
-    the whole word and no state is a dead end (else shorter words could begin where longer ones cannot).
-    A file with trips of forty lengths then needs a handful of certificates.
-    """
-    language = question.language
-    # the other methods speak of one length only
-    if question.words is not None or question.blocks is None or question.windows is not None:
-        return question
-    if language.length <= question.adjacency + 1:
-        return question
-    length = covering_length(max(language.length, _SHORTEST_SHARED))
-    if not endless(language.graph).all():
-        return question
-    longer = RunLanguage(graph=language.graph, length=length, public_start=language.public_start)
-    requested = _question_about(longer, question.adjacency, question.with_prior)
-    return _known(replace(requested, for_shorter_words_too=True)) if requested.blocks is not None else question
+def quick_proof(weighting: Weighting, *, for_shorter_words_too: bool = False) -> QuickProof:
+    """The proof of a weighting, with all that was already prepared for it."""
+    key = (weighting.digest, for_shorter_words_too)
+    return _prepared.of(key, lambda: QuickProof(weighting, for_shorter_words_too=for_shorter_words_too))
 
 
-def _question_about(language: RunLanguage, adjacency: int, with_prior: bool) -> _Question:
-    """The question, with all that was already prepared for it."""
-    return _known(_Question(kept.language_digest(language, with_prior=with_prior), adjacency, with_prior, language))
+def _by_hamming(language: RunLanguage, adjacency: int, with_prior: bool) -> Weighting:
+    return Weighting(language=language, cost=hamming(language), adjacency=max(adjacency, 1), with_prior=with_prior)
 
 
-@lru_cache(maxsize=8)
-def _known(question: _Question) -> _Question:
-    return question
-
-
-@lru_cache(maxsize=64)
-def _proved(question: _Question, rate: Fraction) -> tuple[Fraction, How]:
-    return question.loss(rate)
-
-
-_answers: dict[str, CertifiedRate] = {}
-
-
-def _answered(question: _Question, epsilon: Fraction, progress: Progress) -> CertifiedRate:
-    served = "+" if question.for_shorter_words_too else ""
-    key = kept.question_digest(
-        question.digest + served, epsilon=epsilon, adjacency=question.adjacency, with_prior=question.with_prior
-    )
-    quick = question.words is not None  # such answers are not kept
-    answer = _answers.get(key) or (None if quick else _proved_anew(kept.load(key), question, epsilon, progress))
-    if answer is None:
-        answer = _searched(question, epsilon, progress)
-        if not quick:
-            kept.keep(key, _written(answer))  # in the place of an entry that failed
-    _answers[key] = answer
-    for oldest in list(_answers)[:-512]:  # in one step each: other threads add and take out too
-        _answers.pop(oldest, None)
-    return answer
+_prepared: LastFew[tuple[str, bool], QuickProof] = LastFew(8)
+_answers: Answers[CertifiedRate] = Answers(512)
 
 
 def _searched(
-    question: _Question, epsilon: Fraction, progress: Progress, *, claimed: Fraction | None = None
+    proof: QuickProof, epsilon: Fraction, progress: Progress, *, claimed: Fraction | None = None
 ) -> CertifiedRate:
-    farthest = max(1, question.farthest)
-    ways: dict[Fraction, How] = {}
-    exact = question.words is not None
-    evaluations = _EXACT_EVALUATIONS if exact else _EVALUATIONS
+    farthest = max(1, proof.weighting.farthest)
+    known: dict[Fraction, ProvedLoss] = {}
+    exact = proof.words is not None
+    evaluations = EXACT_EVALUATIONS if exact else _EVALUATIONS
 
     named(progress, "calibrating: the first rate")(0, evaluations)  # which may take as long as all others
 
     def loss_at(rate: Fraction) -> Fraction:
-        loss, ways[rate] = _proved(question, rate)
+        known[rate] = proof.loss(rate)
+        loss = known[rate].loss
         what = f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}"
-        named(progress, what)(min(len(ways), evaluations), evaluations)
+        named(progress, what)(min(len(known), evaluations), evaluations)
         return loss
 
     classic = epsilon / (2 * farthest)
@@ -352,39 +264,25 @@ def _searched(
         safe=classic,
         slope=farthest,
         limit=epsilon,
-        tolerance=_EXACT_TOLERANCE if exact else _TOLERANCE,
+        tolerance=EXACT_TOLERANCE if exact else _TOLERANCE,
         evaluations=evaluations,
         claimed=claimed,
     )
     if result is None:
         result = SearchedRate(classic, min(epsilon, loss_at(classic)))
-    return _certified(result, ways[result.rate], question.farthest)
+    return _certificate(proof, result.rate, ProvedLoss(result.loss, known[result.rate].how))
 
 
-def _certified(result: SearchedRate, how: How, farthest: int) -> CertifiedRate:
-    bound = max(0.0, float(result.loss - farthest * result.rate))
-    return CertifiedRate(result.rate, result.loss, how, bound)
+def _certificate(proof: QuickProof, rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
+    bound = max(0.0, float(proved.loss - proof.weighting.farthest * rate))
+    return CertifiedRate(rate, proved.loss, proved.how, bound)
 
 
-def _written(answer: CertifiedRate) -> kept.Entry:
-    return {"rate": str(answer.rate), "loss": str(answer.loss), "how": answer.how}
-
-
-def _proved_anew(
-    entry: kept.Entry | None, question: _Question, epsilon: Fraction, progress: Progress
-) -> CertifiedRate | None:
-    """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
-
-    Of what was kept only the rate is taken, and that as a proposal: it must be one that the search could have
-    ended with, and pass the search's own test, once.
-    """
-    try:
-        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
-    except (KeyError, ParameterError):
+def _proved_anew(entry: Entry, proof: QuickProof, epsilon: Fraction, progress: Progress) -> CertifiedRate | None:
+    """A cached rate with the loss that is proved for it here and now; None where it is none, or loses too much."""
+    rate = proposed_rate(entry, epsilon / (2 * max(1, proof.weighting.farthest)), epsilon)
+    if rate is None:
         return None
-    classic = epsilon / (2 * max(1, question.farthest))
-    if not classic <= rate <= epsilon or rate not in (classic, rounded_down(rate)):
-        return None
-    named(progress, f"proving a kept rate: {float(rate):.4g}")(0, 1)
-    loss, how = _proved(question, rate)
-    return _certified(SearchedRate(rate, loss), how, question.farthest) if loss <= epsilon else None
+    named(progress, f"proving a cached rate: {float(rate):.4g}")(0, 1)
+    proved = proof.loss(rate)
+    return _certificate(proof, rate, proved) if proved.loss <= epsilon else None

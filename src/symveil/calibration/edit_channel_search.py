@@ -9,12 +9,11 @@ finer grids around its best point. The winner is rounded to a few digits, so tha
 and only then its loss is computed, in ball arithmetic: the search may err, the certificate does not.
 
 The search sees ε, the number of symbols and a public nominal length n, never a word. Its answer is
-kept in memory and on disk (`kept`). Floating point decides the last digits only.
+cached in memory and on disk (`answers`). Floating point decides the last digits only.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration import kept
+from symveil.calibration.answers import Answers, Entry, question_digest
 from symveil.calibration.edit_channel_loss import (
     NOTHING,
     ChannelLoss,
@@ -42,6 +41,7 @@ _SCANNED = 64
 _POWERS = np.arange(2.0, 6.01, 0.25)
 _ROUNDS = 4
 _VERSION = "edit-channel-1"
+_NAMES = ("ratio", "power", "deletion", "substitution")
 
 Floats = NDArray[np.float64]
 
@@ -63,35 +63,26 @@ def best_channel(*, epsilon: Fraction, symbols: int, nominal_length: int) -> Cho
     >>> best_channel(epsilon=Fraction(1, 4), symbols=26, nominal_length=100).parameters.tells_nothing
     True
     """
-    return _best_channel(min(epsilon, _LARGEST_EPSILON), symbols, max(nominal_length, 1))
+    most, length = min(epsilon, _LARGEST_EPSILON), max(nominal_length, 1)
+    return _answers.of(
+        question_digest(_VERSION, str(most), symbols, length),
+        lambda: _searched(most, symbols, length),
+        prove=lambda entry: _believable(entry, most, symbols, length),
+        written=lambda chosen: {name: str(getattr(chosen.parameters, name)) for name in _NAMES},
+    )
 
 
-@lru_cache(maxsize=256)
-def _best_channel(epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel:
-    key = hashlib.sha256(f"{_VERSION} {epsilon} {symbols} {nominal_length}".encode()).hexdigest()
-    cached = _believable(kept.load(key), epsilon, symbols, nominal_length)
-    if cached is None:
-        cached = _searched(epsilon, symbols, nominal_length)
-        names = ("ratio", "power", "deletion", "substitution")
-        kept.keep(key, {name: str(getattr(cached.parameters, name)) for name in names})
-    return cached
+_answers: Answers[ChosenChannel] = Answers(256)
 
 
-def _believable(entry: kept.Entry | None, epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel | None:
-    """What was kept, if it is a channel, its loss, computed again, is within the budget, and it is of some use.
+def _believable(entry: Entry, epsilon: Fraction, symbols: int, nominal_length: int) -> ChosenChannel | None:
+    """The channel of an entry, if there is one, its loss, computed again, is within the budget, and it is of some use.
 
     Of no use, and never found by the search, is one that makes more edits than a word has symbols: with ρ close to
     1 it inserts millions of them.
     """
-    if entry is None:
-        return None
     try:
-        parameters = ChannelParameters.of(
-            ratio=entry["ratio"],
-            power=entry["power"],
-            deletion=entry["deletion"],
-            substitution=entry["substitution"],
-        )
+        parameters = ChannelParameters.of(**{name: entry[name] for name in _NAMES})
         loss = channel_loss(parameters, symbols)
         with precision(STANDARD_PRECISION):
             changed, inserted = parameters.deletion + parameters.substitution, upper_bound(mean_inserted(parameters))

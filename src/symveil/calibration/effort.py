@@ -17,6 +17,8 @@ MOST_HALVES_WORK = 8e10
 """Multiplications for one rate, where all pairs of words are compared: some seconds."""
 MOST_BYTES = 400 << 20
 """For the vectors of one table of halves of words."""
+MOST_BALANCED_WORDS = 5000
+"""Up to so many words graceful rates are proved with a balance, which takes all pairs twice for each rate."""
 _COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _NARROW = 0.75  # what three products of 32 bits take, in two of 64
 _TWO_POSITIONS = 2

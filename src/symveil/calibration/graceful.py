@@ -15,16 +15,14 @@ The loss may fall where the rate rises, so that each rate which is used is prove
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration import kept
+from symveil.calibration.answers import Answers, Entry, language_digest, proposed_rate, question_digest
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.certify import MOST_BALANCED_WORDS, graceful_rate
 from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
@@ -32,19 +30,17 @@ from symveil.calibration.costs.outcome import LossyPair
 from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import MOST_HALVES_WORK, halves_work, splits
-from symveil.calibration.enumeration import MOST_WORDS
+from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work, splits
+from symveil.calibration.enumeration import MOST_WORDS, Enumeration
 from symveil.calibration.meeting_blocks import BlockComparison
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.meeting_windows import WindowSpread
-from symveil.calibration.search import rounded_down
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate, rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
-from symveil.errors import ParameterError
-from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent
-from symveil.numbers.rationals import exact
 
 FORMAT = "symveil-graceful-1"
 """Changes with every change of the proof or of the search."""
@@ -61,7 +57,7 @@ _QUICK_HALVES_WORK, _QUICK_WINDOW_WORK = 1e10, 2e7  # multiplications; windows Ã
 _MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
 _MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
 
-_answers: LastFew[str, CertifiedRate] = LastFew(64)
+_answers: Answers[CertifiedRate] = Answers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ def certified_graceful_rate(
     """A rate at which any two words lose at most `per_position` for every position in which they differ.
 
     None where the model is no chain and has many words, where a proof would take long, and where no rate above the
-    classic one is proved. Answers are stored in memory and on disk (`kept`); what comes from the disk is proved again
+    classic one is proved. Answers are cached (`answers`); what comes from the disk is proved again
     before it is used: one evaluation instead of a search.
 
     Parameters
@@ -119,14 +115,7 @@ def certified_graceful_rate(
     if weighting.farthest == 0:
         return None
     if language.has_at_most(MOST_BALANCED_WORDS if weighting.balanced else MOST_WORDS):
-        return graceful_rate(
-            language,
-            per_position=per_position,
-            adjacency=weighting.adjacency,
-            with_prior=weighting.with_prior,
-            balanced=weighting.balanced,
-            claimed=claimed,
-        )
+        return _rate_of_few_words(weighting, per_position, claimed)
     proof = GracefulProof(weighting)
     if of_many_lengths and not proof.is_quick:
         proof = GracefulProof(weighting.covering)
@@ -136,17 +125,24 @@ def certified_graceful_rate(
         return None
     covering = proof.weighting
     most = min(weighting.farthest, covering.farthest)
-    digest = kept.language_digest(covering.language, with_prior=covering.with_prior)
-    shape = (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
-    key = hashlib.sha256(repr(shape).encode()).hexdigest()
+    digest = language_digest(covering.language, with_prior=covering.with_prior)
+    shape = (digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
+    reporting = progress or silent
 
-    def search() -> CertifiedRate:
-        return _searched(proof, per_position, key, progress or silent)
+    def prove(entry: Entry) -> CertifiedRate | None:
+        rate = proposed_rate(entry, per_position / 2, per_position)
+        known = None if rate is None else _evaluated(proof, rate, per_position, reporting)
+        return None if known is None or known.how == "classic" else known
 
     if claimed is None:
-        result = _answers.of(key, search)
+        result = _answers.of(
+            question_digest(FORMAT, *shape),
+            lambda: _searched(proof, per_position, reporting),
+            prove=prove,
+            written=lambda answer: None if answer.how == "classic" else {"rate": str(answer.rate)},
+        )
     else:
-        result = _evaluated(proof, claimed, per_position, progress or silent)
+        result = _evaluated(proof, claimed, per_position, reporting)
     if result.how == "classic":
         return None
     return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
@@ -331,17 +327,48 @@ def _evaluated(proof: GracefulProof, rate: Fraction, per_position: Fraction, pro
     return _classic(per_position) if result.bound > per_position else _certificate(rate, result)
 
 
+# --- few words -------------------------------------------------------------------------------------
+
+
+def _rate_of_few_words(weighting: Weighting, per_position: Fraction, claimed: Fraction | None) -> CertifiedRate | None:
+    """All words are compared, at all distances, for each rate anew."""
+    farthest = weighting.language.largest_distance
+    words = Enumeration(replace(weighting, adjacency=farthest))
+    if not weighting.balanced and words.loss(Fraction(1)) is None:
+        return None
+
+    def losses_at(rate: Fraction, apart: int) -> dict[int, Fraction]:
+        result = words.loss(rate, apart)
+        if result is None:  # a prior that floats cannot hold: nothing above the classic bound is known
+            return {each: 2 * rate * each for each in range(1, apart + 1)}
+        return result.by_distance
+
+    def per_position_at(rate: Fraction) -> Fraction:
+        return max((loss / distance for distance, loss in losses_at(rate, farthest).items()), default=Fraction(0))
+
+    result = largest_rate(
+        per_position_at,
+        epsilon=per_position,
+        safe=per_position / 2,
+        slope=1,
+        limit=per_position,
+        tolerance=EXACT_TOLERANCE,
+        evaluations=EXACT_EVALUATIONS,
+        claimed=claimed,
+    )
+    if result is None:
+        return None
+    within = weighting.farthest
+    loss = max(losses_at(result.rate, within).values(), default=Fraction(0))
+    return CertifiedRate(result.rate, loss, "exact", max(0.0, float(loss - within * result.rate)))
+
+
 # --- the search for a rate -------------------------------------------------------------------------
 
 
-def _searched(proof: GracefulProof, per_position: Fraction, key: str, progress: Progress) -> CertifiedRate:
+def _searched(proof: GracefulProof, per_position: Fraction, progress: Progress) -> CertifiedRate:
     """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
     classic = _classic(per_position)
-    known = _stored_rate(key, per_position)
-    if known is not None:
-        result = proof.per_position(known, per_position, progress=progress)
-        if result.bound <= per_position:
-            return _certificate(known, result)
     begin_search("a graceful rate")
     pairs = _likely_pairs(proof.weighting, per_position)
     limit = _ruled_out(proof.weighting, per_position, pairs)
@@ -371,7 +398,6 @@ def _searched(proof: GracefulProof, per_position: Fraction, key: str, progress: 
         failed, rate = min(rate, limit), rounded_down(below)
     if best is None:
         return classic
-    kept.keep(key, {"rate": str(best[0])})
     return replace(_certificate(*best), ruled_out=float(limit))
 
 
@@ -390,16 +416,6 @@ def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
 
 def _certificate(rate: Fraction, result: PerPosition) -> CertifiedRate:
     return CertifiedRate(rate, result.bound, "certified", max(0.0, float(result.bound - rate)))
-
-
-def _stored_rate(key: str, per_position: Fraction) -> Fraction | None:
-    """A stored rate: a proposal, to be proved."""
-    entry = kept.load(key)
-    try:
-        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
-    except (KeyError, ParameterError):
-        return None
-    return rate if per_position / 2 < rate <= per_position and rate == rounded_down(rate) else None
 
 
 def _of(weighting: Weighting, pair: Pair) -> Weighting:

@@ -14,7 +14,6 @@ next. What is returned was proved by itself.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,10 +21,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration import kept
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.costs.loss import ProvedLoss, total_over_blocks
-from symveil.calibration.costs.outcome import Outcome
+from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
+from symveil.calibration.costs.blocks import total_over_blocks
 from symveil.calibration.costs.pairs import (
     Pair,
     pair_losses,
@@ -40,11 +38,8 @@ from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
-from symveil.errors import ParameterError
 from symveil.laws.guarantee import How
-from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import exact
 
 _TWO_POSITIONS = 2
 
@@ -109,8 +104,10 @@ def _compared(
             reached = worst.value + (float(fixed) if steep else 0.0)
             return ProvedLoss(2 * fixed, "classic", pairs=worst.pairs[:1], reached=reached)
     widening = comparison.rounding(worst.largest_log)
-    outcomes = {kind: Outcome(high=value + widening, exists=True) for kind, (value, _) in worst.largest_each.items()}
-    over_blocks = total_over_blocks(outcomes, tables.steps, weighting.adjacency)
+    worth = {
+        kind: Fraction(value + widening) for kind, (value, _) in worst.largest_each.items() if value + widening > 0
+    }
+    over_blocks = total_over_blocks(worth, tables.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     pairs = worst.pairs
     losses = [0.0]
@@ -130,7 +127,7 @@ _MOST_STOPS = {1: 6, 2: 2}  # rates that a pair rules out before all are compare
 FORMAT = "symveil-meeting-3"
 """Changes with every change of the proof or of the search."""
 
-_answers: LastFew[str, CertifiedRate] = LastFew(64)
+_answers: Answers[CertifiedRate] = Answers()
 
 
 def met_rate(
@@ -138,7 +135,7 @@ def met_rate(
 ) -> CertifiedRate | None:
     """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
 
-    Answers are kept in memory and on disk (`kept`); what comes from the disk is proved once more before it is used.
+    Answers are kept in memory and on disk (`answers`); what comes from the disk is proved once more before it is used.
 
     Parameters
     ----------
@@ -160,19 +157,29 @@ def met_rate(
     """
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    if claimed is not None:
-        proved = met_loss(weighting, claimed, epsilon=epsilon)
-        if proved is None or proved.loss > epsilon:
+
+    def prove(rate: Fraction) -> CertifiedRate | None:
+        result = met_loss(weighting, rate, epsilon=epsilon)
+        if result is None or result.loss > epsilon:
             return None
-        return _certificate(weighting, epsilon, claimed, proved, list(proved.pairs))
-    language = kept.language_digest(weighting.language, with_prior=weighting.with_prior)
-    shape = (FORMAT, language, weighting.cost.digest, weighting.adjacency, weighting.with_prior, weighting.balanced)
-    key = hashlib.sha256(repr((*shape, str(epsilon))).encode()).hexdigest()
-    result = _answers.of(key, lambda: _searched(weighting, epsilon, key, progress))
-    return result if result.how != "classic" else None
+        return _certificate(weighting, epsilon, rate, result, list(result.pairs))
+
+    def prove_entry(entry: Entry) -> CertifiedRate | None:
+        rate = proposed_rate(entry, epsilon / (2 * weighting.drops), epsilon * 1000)
+        return None if rate is None else prove(rate)
+
+    if claimed is not None:
+        return prove(claimed)
+    answer = _answers.of(
+        question_digest(FORMAT, weighting.digest, str(epsilon)),
+        lambda: _searched(weighting, epsilon, progress),
+        prove=prove_entry,
+        written=lambda answer: None if answer.how == "classic" else {"rate": str(answer.rate)},
+    )
+    return answer if answer.how != "classic" else None
 
 
-def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progress | None) -> CertifiedRate:
+def _searched(weighting: Weighting, epsilon: Fraction, progress: Progress | None) -> CertifiedRate:
     known: dict[Fraction, ProvedLoss] = {}
     classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
 
@@ -192,11 +199,9 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
         known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if result is None else result
         return known[rate]
 
-    best = _cached_rate(key, classic, epsilon)
-    if best is not None and proved(best).loss <= epsilon:
-        return _certificate(weighting, epsilon, best, known[best], list(known[best].pairs))
     begin_search("a rate, all pairs of words compared")
-    best, failed = None, limit * 2
+    best: Fraction | None = None
+    failed = limit * 2
     pairs = pairs_of_public_words(weighting, limit)
     ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
     rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
@@ -226,7 +231,6 @@ def _searched(weighting: Weighting, epsilon: Fraction, key: str, progress: Progr
             rate = rounded_down((lowest + highest) / 2)
     if best is None:
         return weighting.classic(epsilon)
-    kept.keep(key, {"rate": str(best)})
     return _certificate(weighting, epsilon, best, known[best], pairs)
 
 
@@ -256,16 +260,6 @@ def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fr
     if (much - less) * (before - last) <= 0:
         return None
     return last + (epsilon - less) * (last - before) / (less - much)
-
-
-def _cached_rate(key: str, classic: Fraction, epsilon: Fraction) -> Fraction | None:
-    """A rate that was kept: a proposal, to be proved."""
-    entry = kept.load(key)
-    try:
-        rate = exact(entry["rate"]) if entry is not None else Fraction(0)
-    except (KeyError, ParameterError):
-        return None
-    return rate if classic < rate <= epsilon * 1000 and rate.denominator <= 10**30 else None
 
 
 def _certificate(

@@ -7,14 +7,13 @@ steps are Δ wide (docs/theory/certificates.md): that is the classic rate, which
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration import kept
+from symveil.calibration.answers import language_digest, question_digest
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, hamming
@@ -56,9 +55,10 @@ class Weighting:
     @computed_once
     def digest(self) -> str:
         """A name of public things only: equal weightings have equal names, in memory and on disk."""
-        language = kept.language_digest(self.language, with_prior=self.with_prior)
-        shape = (language, self.cost.digest, self.adjacency, self.with_prior, self.balanced, self.with_shorter)
-        return hashlib.sha256(repr(shape).encode()).hexdigest()
+        language = language_digest(self.language, with_prior=self.with_prior)
+        return question_digest(
+            language, self.cost.digest, self.adjacency, self.with_prior, self.balanced, self.with_shorter
+        )
 
     @property
     def farthest(self) -> int:

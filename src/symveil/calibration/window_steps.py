@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.boxes import largest_fraction
+from symveil.calibration.costs.steps import largest_fraction
 from symveil.languages.compiling import compiled
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "5f4d70ef8e906705"
+COMPILED_FROM = "6974b653fb849bf1"
 
 
 @compiled

@@ -23,8 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.certify import MOST_BALANCED_WORDS
-from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
+from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count

@@ -13,7 +13,7 @@ from symveil.calibration.costs.nodes import smallest_passing
 from symveil.calibration.costs.roots import comparable, limits
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "004fddeb614a3c1e"
+COMPILED_FROM = "9a4db3d9d6f6650d"
 
 
 @compiled

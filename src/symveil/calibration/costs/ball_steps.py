@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.calibration.boxes import largest_fraction
+from symveil.calibration.costs.steps import largest_fraction
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "5f4d70ef8e906705"
+COMPILED_FROM = "6974b653fb849bf1"
 
 _MANY_EDGES = 64  # from one state: then all of them are counted as leaving the ball
 

@@ -9,8 +9,10 @@ between need not be feasible, only to have a positive total weight.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +22,7 @@ from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
 _CLASSES, _MOST_COUNTED = 5, 1e13
+_MOST_SHARED_OUT = 128  # positions among which blocks are fitted together: cubic work
 
 INNER, INITIAL, FINAL, WHOLE = "inner", "initial", "final", "whole"
 
@@ -308,3 +311,43 @@ def _pair_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: i
         np.ascontiguousarray(symbols[which]), ends[which], start[which],
         np.concatenate(own) if own else none, np.concatenate(other) if other else none, left,
     )  # fmt: skip
+
+
+def total_over_blocks(worth: Mapping[Kind, Fraction], steps: int, adjacency: int) -> Fraction:
+    """The largest sum of what blocks are worth over blocks that fit into a word together, `adjacency` symbols in all.
+
+    A block that does not end the word is followed by a position that agrees; there is one at the beginning and one at
+    the end at most. A word that is one block stands alone. Where there are many positions to share out, how the blocks
+    fit is not looked at: each is worth at most what the best of them is worth for each of its positions.
+    """
+    differ = min(adjacency, steps)
+    ends = [(kind.length, value) for kind, value in worth.items() if kind.where == FINAL and kind.length <= differ]
+    alone = max((value for kind, value in worth.items() if kind.where == WHOLE), default=Fraction(0))
+    if differ > _MOST_SHARED_OUT:
+        each = max((value / kind.length for kind, value in worth.items() if kind.where in (INNER, INITIAL)), default=0)
+        return max([alone, *(value + (differ - end) * each for end, value in [(0, Fraction(0)), *ends])])
+    # as whole numbers of one unit: thousands of sums of fractions would take minutes
+    unit = math.lcm(*(value.denominator for value in worth.values()))
+    inner = {kind.length: int(value * unit) for kind, value in worth.items() if kind.where == INNER}
+    first = [(0, 0), *((k.length, int(value * unit)) for k, value in worth.items() if k.where == INITIAL)]
+    last = [(0, 0), *((end, int(value * unit)) for end, value in ends)]
+    widest = min(steps, 2 * differ)
+    filled = _filled(inner, differ, widest)
+    most = 0
+    for (begin, one), (end, two) in product(first, last):
+        room = steps - end - (begin + 1 if begin else 0)
+        if room >= 0 and begin + end <= differ:
+            most = max(most, one + two + filled[differ - begin - end][min(room, widest)])
+    return max(alone, Fraction(most, unit))
+
+
+def _filled(worth: Mapping[int, int], differ: int, room: int) -> list[list[int]]:
+    """[d][r]: the most that blocks inside a word are worth with d positions that differ among r positions."""
+    best: list[list[int]] = []
+    for positions in range(differ + 1):
+        row = []
+        for space in range(room + 1):
+            sizes = [size for size in worth if size <= positions and size < space]
+            row.append(max((worth[size] + best[positions - size][space - size - 1] for size in sizes), default=0))
+        best.append(row)
+    return best

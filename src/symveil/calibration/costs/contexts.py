@@ -15,7 +15,7 @@ from symveil.calibration.costs.nodes import box_row, smallest_passing
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "07f3844910aec461"
+COMPILED_FROM = "9e7cec6e7e284f25"
 
 
 @compiled

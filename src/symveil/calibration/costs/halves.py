@@ -20,7 +20,7 @@ from symveil.calibration.costs.roots import comparable, limits, pair_cost
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "0c525e65c5b77057"
+COMPILED_FROM = "61fc845f9855ba98"
 
 _MOST_BYTES = 400 << 20  # for the second halves of paths
 _WORTH_A_THREAD = 64  # halves of paths

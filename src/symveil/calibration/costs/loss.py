@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.balls import balls_within, has_balls
-from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
+from symveil.calibration.costs.blocks import Kind, kinds, root_work, total_over_blocks
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch
-from symveil.calibration.costs.outcome import LossyPair, Outcome
+from symveil.calibration.costs.outcome import LossyPair, Outcome, worths
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import enumeration, is_enumerable
@@ -40,20 +40,6 @@ _MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 b
 MOST_EVALUATIONS = 12
 SOME_EVALUATIONS = 6  # over balls: where a rate takes a minute on 100,000 states
 FEW_EVALUATIONS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ProvedLoss:
-    """No pair of adjacent words loses more than `loss`; `worst_found` is what the worst pair found loses."""
-
-    loss: Fraction
-    how: How
-    worst_found: float = 0.0
-    pairs: tuple[Pair, ...] = field(default=(), repr=False, compare=False)  # the worst first
-    nodes: int = 0
-    farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
-    reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
-    stalled: bool = False  # whether that is no less than the triangle inequality gives, after all nodes were spent
 
 
 def proved_loss(
@@ -220,9 +206,9 @@ def _searched(
     known, total = tuple(pair for _, pair in pairs), sum(result.nodes for result in outcomes.values())
     if len(outcomes) < len(listed) or not all(result.complete for result in outcomes.values()):
         return ProvedLoss(classic, "classic", worst, known, total, reached=reached, stalled=stalled)
-    lengths = {kind: Outcome(high=float(kind.length), exists=result.exists) for kind, result in outcomes.items()}
+    lengths = {kind: Fraction(kind.length) for kind, result in outcomes.items() if result.exists}
     farthest = int(total_over_blocks(lengths, search.graph.steps, weighting.adjacency))
-    over_blocks = total_over_blocks(outcomes, search.graph.steps, weighting.adjacency)
+    over_blocks = total_over_blocks(worths(outcomes), search.graph.steps, weighting.adjacency)
     bound = fixed + min(fixed, over_blocks) if steep else over_blocks
     how: How = "certified" if bound < classic else "classic"
     return ProvedLoss(min(bound, classic), how, worst, known, total, farthest, reached=float(bound))
@@ -233,7 +219,7 @@ def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Ki
     target, most = share * kind.length, weighting.farthest
     if 2 * kind.length > most:
         beside = {known: result for known, result in outcomes.items() if known.length <= most - kind.length}
-        target = max(target, share * most - float(total_over_blocks(beside, steps, most - kind.length)))
+        target = max(target, share * most - float(total_over_blocks(worths(beside), steps, most - kind.length)))
     elif 2 * kind.length < most:  # few pairs: a lower aim costs little here and much is won for the long ones
         target /= 2
     return target * (1 - 2.0**-40)
@@ -254,34 +240,3 @@ def _codes(search: BlockSearch | LocalSearch, pair: LossyPair) -> tuple[Codes, C
     language = search.graph.weights.language
     lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()
     return np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)
-
-
-def total_over_blocks(outcomes: Mapping[Kind, Outcome], steps: int, adjacency: int) -> Fraction:
-    """The largest sum over blocks that fit into a word together, `adjacency` symbols in all.
-
-    A block that does not end the word is followed by a position that agrees; there is one at the beginning and
-    one at the end at most. A word that is one block stands alone.
-    """
-    worth = {kind: Fraction(outcome.high) for kind, outcome in outcomes.items() if outcome.exists and outcome.high > 0}
-    best: dict[tuple[int, int], Fraction] = {}
-
-    def fill(differ: int, room: int) -> Fraction:
-        if (differ, room) not in best:
-            most = Fraction(0)
-            for size in range(1, min(differ, room - 1) + 1):
-                if (value := worth.get(Kind(INNER, size))) is not None:
-                    most = max(most, value + fill(differ - size, room - size - 1))
-            best[differ, room] = most
-        return best[differ, room]
-
-    most = max((value for kind, value in worth.items() if kind.where == WHOLE), default=Fraction(0))
-    for begin in range(min(adjacency, steps) + 1):
-        first = worth.get(Kind(INITIAL, begin), Fraction(0) if begin == 0 else None)
-        if first is None:
-            continue
-        for end in range(min(adjacency - begin, steps) + 1):
-            last = worth.get(Kind(FINAL, end), Fraction(0) if end == 0 else None)
-            room = steps - end - (begin + 1 if begin else 0)
-            if last is not None and room >= 0:
-                most = max(most, first + last + fill(adjacency - begin - end, room))
-    return most

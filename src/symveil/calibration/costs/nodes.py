@@ -20,7 +20,7 @@ import numpy as np
 from symveil.calibration.costs.steps import step_backward, step_forward
 from symveil.languages.compiling import compiled
 
-COMPILED_FROM = "c06bbc23a961c18e"
+COMPILED_FROM = "6974b653fb849bf1"
 
 _SMALLEST, _LARGEST = 2.0**-400, 2.0**400
 

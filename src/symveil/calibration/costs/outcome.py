@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeVar
+
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,11 @@ class Outcome:
     exists: bool = False
     complete: bool = True  # False: the search ended at a bound above the budget, and `high` holds for what it looked at
     likely: Node | None = None  # the pair with the largest bound among those that halves of paths were compared of
+
+
+def worths(outcomes: Mapping[_Kind, Outcome]) -> dict[_Kind, Fraction]:
+    """What each kind of block is worth at most, those left out that no word has or that lose nothing."""
+    return {kind: Fraction(each.high) for kind, each in outcomes.items() if each.exists and each.high > 0}
 
 
 _Given = TypeVar("_Given")

@@ -7,19 +7,17 @@ computed at other rates in floats, and the smallest rate at which one of them ex
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration import kept
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.certify import certified_loss, certified_rate
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
     SOME_EVALUATIONS,
-    ProvedLoss,
     can_be_patient,
     proved_loss,
     rates_that_can_be_tried,
@@ -36,10 +34,8 @@ from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
-from symveil.errors import ParameterError
-from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent
-from symveil.numbers.rationals import exact
 
 FORMAT = "symveil-cost-certificate-7"
 """Changes with every change of the proofs or of the search."""
@@ -57,7 +53,7 @@ _MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
 _MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 
-_answers: LastFew[str, CertifiedRate] = LastFew(64)
+_answers: Answers[CertifiedRate] = Answers()
 
 
 def certify_cost(
@@ -74,7 +70,7 @@ def certify_cost(
 
     Both ends are known: `loss` is proved, `worst_found` is what a pair of words really loses at that rate, and at
     `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
-    they took long, on disk (`kept`); what comes from the disk is proved once more before it is used.
+    they took long, on disk (`answers`); what comes from the disk is proved once more before it is used.
 
     Parameters
     ----------
@@ -105,29 +101,13 @@ def certify_cost(
         entry = {"rate": str(claimed), "windows": "long" if long_windows else "short"}
         proved = _RateSearch(weighting, epsilon, nodes, progress or silent).proved_anew(entry)
         return weighting.classic(epsilon) if proved is None else proved
-    key = question_digest(weighting, epsilon, nodes, evaluations)
-    return _answers.of(key, lambda: _answered(key, weighting, epsilon, nodes, evaluations, progress or silent))
-
-
-def question_digest(weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int) -> str:
-    """A name for one calibration, of public things only."""
-    shape = (FORMAT, weighting.digest, str(epsilon), nodes, evaluations)
-    return hashlib.sha256(repr(shape).encode()).hexdigest()
-
-
-def _answered(
-    key: str, weighting: Weighting, epsilon: Fraction, nodes: int | None, evaluations: int, progress: Progress
-) -> CertifiedRate:
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    quick = is_enumerable(weighting)  # such answers are not kept
-    search = _RateSearch(weighting, epsilon, nodes, progress)
-    answer = None if quick else search.proved_anew(kept.load(key))
-    if answer is None:
-        answer = search.run(evaluations)
-        if not quick:
-            kept.keep(key, search.written(answer))
-    return answer
+    key = question_digest(FORMAT, weighting.digest, str(epsilon), nodes, evaluations)
+    search = _RateSearch(weighting, epsilon, nodes, progress or silent)
+    if is_enumerable(weighting):  # such answers are quick
+        return _answers.of(key, lambda: search.run(evaluations))
+    return _answers.of(key, lambda: search.run(evaluations), prove=search.proved_anew, written=search.written)
 
 
 class _RateSearch:
@@ -321,24 +301,21 @@ class _RateSearch:
             proof="long blocks" if self._patient else "blocks",
         )
 
-    def written(self, answer: CertifiedRate) -> kept.Entry:
-        """What is kept of an answer: all that it takes to prove it once more."""
+    def written(self, answer: CertifiedRate) -> Entry:
+        """What is written of an answer: all that it takes to prove it once more."""
         pair = answer.worst_pair
         words = "" if pair is None else "|".join(" ".join(map(str, word.tolist())) for word in pair)
         windows = "long" if self._patient else "short"
         return {"rate": str(answer.rate), "pair": words, "how": answer.how, "windows": windows}
 
-    def proved_anew(self, entry: kept.Entry | None) -> CertifiedRate | None:
-        """A kept rate with the loss that is proved for it here and now; None where it is none, or loses too much.
+    def proved_anew(self, entry: Entry) -> CertifiedRate | None:
+        """A cached rate with the loss that is proved for it here and now; None where it is none, or loses too much.
 
-        Of what was kept the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
+        Of the entry the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
         of two words whose loss is computed anew.
         """
-        try:
-            rate = exact(entry["rate"]) if entry is not None else Fraction(0)
-        except (KeyError, ParameterError):
-            return None
-        if entry is None or not self._classic <= rate <= self._epsilon * 1000 or rate.denominator > 10**30:
+        rate = proposed_rate(entry, self._classic, self._epsilon * 1000)
+        if rate is None:
             return None
         if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
             self._pairs += self._cached_pair(entry.get("pair", ""))
@@ -359,7 +336,7 @@ class _RateSearch:
         return self._certificate(rate, result.loss, result)
 
     def _cached_pair(self, text: str) -> list[Pair]:
-        """The kept pair, if it is one of two adjacent words."""
+        """The cached pair, if it is one of two adjacent words."""
         language = self._weighting.language
         try:
             words = np.array([[int(code) for code in word.split()] for word in text.split("|")], dtype=np.int32)
