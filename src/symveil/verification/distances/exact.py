@@ -1,4 +1,4 @@
-"""Everything in exact rationals: the lifting of one pair, a policy's linear system, policy iteration.
+"""Everything in exact rationals: the lifting of one pair, a policy's linear system, and the policy itself.
 
 For small chains this is the whole computation; for larger ones it turns the policy that floats have
 found into exact values, and checks that they are the fixed point.
@@ -33,6 +33,7 @@ from symveil.verification.linear_systems import Entry, solved
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
+Relation = NDArray[np.bool_]
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
 
@@ -146,44 +147,61 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
         distance[pair] = value
 
 
-def policy_iteration(
-    table: ChainTable,
-    alpha: fmpq,
-    pairs: Iterable[Pair],
-    distance: NDArray[Any],
-    *,
-    mirrored: bool = False,
-    relays: bool = True,
-    policy: dict[Pair, Shipment] | None = None,
-    largest: int | None = None,
-) -> bool:
-    """The fixed point of Γ' on `pairs`, written into `distance`, whose other entries stay as they are.
+class ExactPolicy:
+    """A flow for each pair, in rationals; with `mirrored`, d(t,s) is d(s,t), and only one of the two has a flow.
 
-    Starts from "ship nothing" (or from `policy`) and changes a pair's flow only where that is strictly
-    cheaper: then every policy has values, each at most the one before, and there are finitely many
-    vertices. With `mirrored`, d(t,s) is d(s,t). False if a linear system was larger than `largest`.
+    Every policy has values, each at most the one before, and there are finitely many vertices: so iteration ends, at
+    the fixed point of Γ' on the pairs. The other distances are 0 on the kernel and 1 elsewhere.
     """
-    needs = {pair: table.exact_needs(alpha, *pair) for pair in pairs}
-    if policy is None:
-        policy = {pair: ship_nothing(need) for pair, need in needs.items()}
-    if mirrored:
+
+    margin: Any = _ZERO
+
+    def __init__(
+        self,
+        table: ChainTable,
+        alpha: fmpq,
+        pairs: NDArray[np.int64],
+        kernel: Relation,
+        *,
+        relays: bool = True,
+        mirrored: bool = False,
+        policy: dict[Pair, Shipment] | None = None,
+        largest: int | None = None,
+    ) -> None:
+        self._table, self._alpha, self._mirrored, self._largest = table, alpha, mirrored, largest
+        self._relays = relays
+        self._needs = {(s, t): table.exact_needs(alpha, s, t) for s, t in pairs.tolist()}
+        self.distance = exact_matrix(table.size, fmpq(1))
+        self.distance[kernel] = fmpq(0)
+        own = {pair: ship_nothing(need) for pair, need in self._needs.items()} if policy is None else policy
         # arcs against the direction that has a value are the same distance
-        policy = {pair: _turned(shipment, policy) for pair, shipment in policy.items()}
-    while True:
-        if not evaluate(policy, distance, largest=largest):
+        self._policy = {pair: _turned(shipment, own) for pair, shipment in own.items()} if mirrored else own
+
+    def settle(self) -> bool:
+        """The values of the policy; False if one of its linear systems has more unknowns than `largest`."""
+        if not evaluate(self._policy, self.distance, largest=self._largest):
             return False
-        if mirrored:
-            for i, j in needs:
-                distance[j, i] = distance[i, j]
-        lifting = ExactLifting(distance, alpha, table.members, relays=relays)
+        if self._mirrored:
+            for i, j in self._needs:
+                self.distance[j, i] = self.distance[i, j]
+        return True
+
+    def improve(self, *, detours: bool) -> bool:
+        """Cheaper flows; False where there are none. A chain is small here, and relays are there from the first."""
+        lifting = ExactLifting(self.distance, self._alpha, self._table.members, relays=self._relays or detours)
         improved = False
-        for pair, need in needs.items():
+        for pair, need in self._needs.items():
             better = lifting.ship(need)
-            if better.cost(distance) < distance[pair]:
-                policy[pair] = _turned(better, policy) if mirrored else better
+            if better.cost(self.distance) < self.distance[pair]:
+                self._policy[pair] = _turned(better, self._policy) if self._mirrored else better
                 improved = True
-        if not improved:
-            return True
+        return improved
+
+    def costs(self, pairs: NDArray[np.int64]) -> NDArray[Any]:
+        """What the cheapest flows cost, relays included."""
+        lifting = ExactLifting(self.distance, self._alpha, self._table.members, relays=True)
+        needs = (self._table.exact_needs(self._alpha, s, t) for s, t in pairs.tolist())
+        return np.array([lifting.ship(need).cost(self.distance) for need in needs], dtype=object)
 
 
 def _turned(shipment: Shipment, policy: Mapping[Pair, Shipment]) -> Shipment:
@@ -191,15 +209,12 @@ def _turned(shipment: Shipment, policy: Mapping[Pair, Shipment]) -> Shipment:
     return Shipment(arcs, shipment.unshipped)
 
 
-Relation = NDArray[np.bool_]
-
-
 def small_kernel(
-    table: ChainTable, alpha: fmpq, pairs: Iterable[Pair], *, mirrored: bool = False, relays: bool = True
+    table: ChainTable, alpha: fmpq, pairs: NDArray[np.int64], *, mirrored: bool = False, relays: bool = True
 ) -> Relation:
     """The kernel in rationals alone: for small chains. Only the given ordered pairs are ever tested."""
     distance: NDArray[Any] = exact_matrix(table.size, fmpq(1))
-    left = {pair: table.exact_needs(alpha, *pair) for pair in pairs}
+    left = {(s, t): table.exact_needs(alpha, s, t) for s, t in pairs.tolist()}
     for i, j in left:
         distance[i, j] = fmpq(0)
         if mirrored:
