@@ -35,8 +35,7 @@ from symveil.verification.distances.exact import (
     ExactLifting,
     ExactPolicy,
     Relation,
-    large_kernel,
-    small_kernel,
+    kernel,
 )
 from symveil.verification.distances.flows import (
     LESS,
@@ -108,19 +107,19 @@ def skewed_distances(
     Without `relays`, the support-only bound: larger, sound for δ, and not ld.
     """
     every, small = table.same_label_pairs, is_small(table, alpha)
-    kernel, policy = _settled(table, alpha, every, small=small, relays=relays, progress=progress)
+    related, policy = _settled(table, alpha, every, small=small, relays=relays, progress=progress)
     if isinstance(policy, ExactPolicy):
-        return _exactly(table, alpha, kernel, policy)
+        return _exactly(table, alpha, related, policy)
     certificate = certify(table, float(alpha), policy.distance, policy.flows)
     exact = None
     pairs = policy.flows.pairs
     wanted = exactness == "auto" and worth_exact(table, len(pairs), alpha)
     if wanted and linear_system(policy.flows, table.size).largest_component() <= _LARGEST_SYSTEM:
-        exact = _exact_from(table, rational(alpha), kernel, pairs, policy.distance, relays=relays)
+        exact = _exact_from(table, rational(alpha), related, pairs, policy.distance, relays=relays)
     return Distances(
         table=table,
         alpha=alpha,
-        kernel=kernel,
+        kernel=related,
         upper=certificate.distance if exact is None else np.minimum(certificate.distance, rounded_up(exact)),
         exact=exact,
         certificate=certificate,
@@ -139,30 +138,30 @@ def _settled(
 ) -> tuple[Relation, ExactPolicy | FloatPolicy]:
     """The kernel among these pairs, and the fixed point on the others: in rationals if `small`, else in floats."""
     ratio = rational(alpha)
-    kernel = (small_kernel if small else large_kernel)(table, ratio, pairs, mirrored=mirrored, relays=relays)
-    left = pairs[~kernel[pairs[:, 0], pairs[:, 1]]]
+    related = kernel(table, ratio, pairs, small=small, mirrored=mirrored, relays=relays)
+    left = pairs[~related[pairs[:, 0], pairs[:, 1]]]
     if small:
-        exact = ExactPolicy(table, ratio, left, kernel, relays=relays, mirrored=mirrored)
+        exact = ExactPolicy(table, ratio, left, related, relays=relays, mirrored=mirrored)
         _ = exact.settle() and iterate(exact, relays=False)
-        return kernel, exact
-    policy = FloatPolicy(table, float(alpha), left, kernel, mirrored=mirrored, progress=progress)
+        return related, exact
+    policy = FloatPolicy(table, float(alpha), left, related, mirrored=mirrored, progress=progress)
     iterate(policy, relays=relays)
-    return kernel, policy
+    return related, policy
 
 
-def _exactly(table: ChainTable, alpha: Fraction, kernel: Relation, policy: ExactPolicy) -> Distances:
+def _exactly(table: ChainTable, alpha: Fraction, related: Relation, policy: ExactPolicy) -> Distances:
     values = policy.distance
-    return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
+    return Distances(table=table, alpha=alpha, kernel=related, upper=rounded_up(values), exact=values)
 
 
 def _exact_from(
-    table: ChainTable, alpha: fmpq, kernel: Relation, pairs: Integers, distance: Floats, *, relays: bool
+    table: ChainTable, alpha: fmpq, related: Relation, pairs: Integers, distance: Floats, *, relays: bool
 ) -> NDArray[Any] | None:
     """The exact fixed point, from a float one: its policy is nearly always optimal already."""
     near = np.array([[dyadic(value) for value in row] for row in distance.tolist()], dtype=object)
     lifting = ExactLifting(near, alpha, table.members, relays=relays)
     shipments = {(s, t): lifting.ship(table.exact_needs(alpha, s, t)) for s, t in pairs.tolist()}
-    policy = ExactPolicy(table, alpha, pairs, kernel, relays=relays, policy=shipments, largest=_LARGEST_SYSTEM)
+    policy = ExactPolicy(table, alpha, pairs, related, relays=relays, policy=shipments, largest=_LARGEST_SYSTEM)
     try:
         done = policy.settle() and iterate(policy, relays=False)
     except ZeroDivisionError:  # a policy of rounded values may be singular; then floats are what we have
@@ -203,9 +202,9 @@ def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progres
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
     for small in (True, False) if is_small(table, alpha) else (False,):
-        kernel, policy, is_settled = _best_choice(table, alpha, pairs, small=small, progress=progress)
+        related, policy, is_settled = _best_choice(table, alpha, pairs, small=small, progress=progress)
         if is_settled and isinstance(policy, ExactPolicy):
-            return _exactly(table, alpha, kernel, policy)
+            return _exactly(table, alpha, related, policy)
     assert isinstance(policy, FloatPolicy)  # noqa: S101 - rationals were not enough
     # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
     symmetric = _both_in_kernel(table, rational(alpha), pairs)
@@ -221,19 +220,19 @@ def _best_choice(
     """The fixed point of the choice that no pair wants to be turned in, and whether there was one."""
     chosen = pairs.copy()
     for _ in range(_MOST_CHOICES):
-        kernel, policy = _settled(table, alpha, chosen, small=small, mirrored=True, progress=progress)
+        related, policy = _settled(table, alpha, chosen, small=small, mirrored=True, progress=progress)
         here: NDArray[Any] = policy.distance[chosen[:, 0], chosen[:, 1]]
         larger = np.asarray(policy.costs(chosen[:, ::-1]) > here + policy.margin, dtype=np.bool_)
         if not larger.any():
-            return kernel, policy, True
+            return related, policy, True
         chosen[larger] = chosen[larger][:, ::-1]
-    return kernel, policy, False
+    return related, policy, False
 
 
 def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """The pairs at bd = 0: the largest symmetric relation that is kept in both directions."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    return large_kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
+    return kernel(table, alpha, np.ascontiguousarray(both), small=False, mirrored=True)
 
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
