@@ -33,22 +33,17 @@ from symveil.numbers.progress import Progress
 from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.exact import (
     ExactLifting,
-    Pair,
+    ExactPolicy,
     Relation,
-    Shipment,
-    large_kernel,
-    policy_iteration,
-    small_kernel,
+    kernel,
 )
 from symveil.verification.distances.flows import (
     LESS,
     STEEP,
     Certificate,
-    Flows,
+    FloatPolicy,
     certify,
     find_relays,
-    improved_flows,
-    iterate,
     linear_system,
 )
 from symveil.verification.distances.tables import (
@@ -57,7 +52,7 @@ from symveil.verification.distances.tables import (
     Floats,
     Integers,
     Sparse,
-    exact_matrix,
+    iterate,
     needs_by_label,
 )
 
@@ -111,47 +106,67 @@ def skewed_distances(
 
     Without `relays`, the support-only bound: larger, sound for δ, and not ld.
     """
-    ratio = rational(alpha)
-    every = table.same_label_pairs
-    if is_small(table, alpha):
-        pairs = _as_tuples(every)
-        kernel = small_kernel(table, ratio, pairs, relays=relays)
-        values = start_values(kernel)
-        policy_iteration(table, ratio, [pair for pair in pairs if not kernel[pair]], values, relays=relays)
-        return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
-    kernel = large_kernel(table, ratio, every, relays=relays)
-    pairs_left = every[~kernel[every[:, 0], every[:, 1]]]
-    distance = np.where(kernel, 0.0, 1.0)
-    reached = iterate(table, float(alpha), pairs_left, distance, relays=relays, progress=progress)
-    certificate = certify(table, float(alpha), reached.distance, reached.flows)
+    every, small = table.same_label_pairs, is_small(table, alpha)
+    related, policy = _settled(table, alpha, every, small=small, relays=relays, progress=progress)
+    if isinstance(policy, ExactPolicy):
+        return _exactly(table, alpha, related, policy)
+    certificate = certify(table, float(alpha), policy.distance, policy.flows)
     exact = None
-    wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
-    if wanted and linear_system(reached.flows, table.size).largest_component() <= _LARGEST_SYSTEM:
-        exact = _exact_from(table, ratio, kernel, pairs_left, reached.distance, relays=relays)
+    pairs = policy.flows.pairs
+    wanted = exactness == "auto" and worth_exact(table, len(pairs), alpha)
+    if wanted and linear_system(policy.flows, table.size).largest_component() <= _LARGEST_SYSTEM:
+        exact = _exact_from(table, rational(alpha), related, pairs, policy.distance, relays=relays)
     return Distances(
         table=table,
         alpha=alpha,
-        kernel=kernel,
+        kernel=related,
         upper=certificate.distance if exact is None else np.minimum(certificate.distance, rounded_up(exact)),
         exact=exact,
         certificate=certificate,
     )
 
 
+def _settled(
+    table: ChainTable,
+    alpha: Fraction,
+    pairs: Integers,
+    *,
+    small: bool,
+    mirrored: bool = False,
+    relays: bool = True,
+    progress: Progress | None = None,
+) -> tuple[Relation, ExactPolicy | FloatPolicy]:
+    """The kernel among these pairs, and the fixed point on the others: in rationals if `small`, else in floats."""
+    ratio = rational(alpha)
+    related = kernel(table, ratio, pairs, small=small, mirrored=mirrored, relays=relays)
+    left = pairs[~related[pairs[:, 0], pairs[:, 1]]]
+    if small:
+        exact = ExactPolicy(table, ratio, left, related, relays=relays, mirrored=mirrored)
+        _ = exact.settle() and iterate(exact, relays=False)
+        return related, exact
+    policy = FloatPolicy(table, float(alpha), left, related, mirrored=mirrored, progress=progress)
+    iterate(policy, relays=relays)
+    return related, policy
+
+
+def _exactly(table: ChainTable, alpha: Fraction, related: Relation, policy: ExactPolicy) -> Distances:
+    values = policy.distance
+    return Distances(table=table, alpha=alpha, kernel=related, upper=rounded_up(values), exact=values)
+
+
 def _exact_from(
-    table: ChainTable, alpha: fmpq, kernel: Relation, pairs: Integers, distance: Floats, *, relays: bool
+    table: ChainTable, alpha: fmpq, related: Relation, pairs: Integers, distance: Floats, *, relays: bool
 ) -> NDArray[Any] | None:
     """The exact fixed point, from a float one: its policy is nearly always optimal already."""
     near = np.array([[dyadic(value) for value in row] for row in distance.tolist()], dtype=object)
     lifting = ExactLifting(near, alpha, table.members, relays=relays)
-    todo = _as_tuples(pairs)
-    policy = {pair: lifting.ship(table.exact_needs(alpha, *pair)) for pair in todo}
-    values = start_values(kernel)
+    shipments = {(s, t): lifting.ship(table.exact_needs(alpha, s, t)) for s, t in pairs.tolist()}
+    policy = ExactPolicy(table, alpha, pairs, related, relays=relays, policy=shipments, largest=_LARGEST_SYSTEM)
     try:
-        done = policy_iteration(table, alpha, todo, values, relays=relays, policy=policy, largest=_LARGEST_SYSTEM)
+        done = policy.settle() and iterate(policy, relays=False)
     except ZeroDivisionError:  # a policy of rounded values may be singular; then floats are what we have
         return None
-    return values if done else None
+    return policy.distance if done else None
 
 
 def is_small(table: ChainTable, alpha: Fraction) -> bool:
@@ -179,85 +194,45 @@ def rounded_up(values: NDArray[Any]) -> Floats:
     return upper
 
 
-def start_values(kernel: Relation) -> NDArray[Any]:
-    """1 off the kernel, 0 on it."""
-    values = exact_matrix(len(kernel), fmpq(1))
-    values[kernel] = fmpq(0)
-    return values
-
-
-def _as_tuples(pairs: Integers) -> list[Pair]:
-    return [(s, t) for s, t in pairs.tolist()]
-
-
 _MOST_CHOICES = 60
-_LARGER = 1e-11  # in floats, what counts as strictly larger
 
 
 def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progress | None = None) -> Distances:
     """bd_α of all pairs of states."""
     every = table.same_label_pairs
     pairs = every[every[:, 0] < every[:, 1]]
-    if is_small(table, alpha):
-        exact = _small(table, alpha, [(s, t) for s, t in pairs.tolist()])
-        if exact is not None:
-            return exact
-    return _large(table, alpha, pairs, progress)
-
-
-def _small(table: ChainTable, alpha: Fraction, pairs: list[Pair]) -> Distances | None:
-    ratio = rational(alpha)
-    chosen = set(pairs)
-    for _ in range(_MOST_CHOICES):
-        kernel = small_kernel(table, ratio, chosen, mirrored=True)
-        values = start_values(kernel)
-        policy_iteration(table, ratio, [pair for pair in chosen if not kernel[pair]], values, mirrored=True)
-        lifting = ExactLifting(values, ratio, table.members, relays=True)
-        turn = [pair for pair in chosen if _turned(lifting, table, ratio, pair).cost(values) > values[pair]]
-        if not turn:
-            return Distances(table=table, alpha=alpha, kernel=kernel, upper=rounded_up(values), exact=values)
-        for s, t in turn:
-            chosen.remove((s, t))
-            chosen.add((t, s))
-    return None
-
-
-def _turned(lifting: ExactLifting, table: ChainTable, alpha: fmpq, pair: Pair) -> Shipment:
-    return lifting.ship(table.exact_needs(alpha, pair[1], pair[0]))
-
-
-def _large(table: ChainTable, alpha: Fraction, pairs: Integers, progress: Progress | None) -> Distances:
-    ratio, rounded = rational(alpha), float(alpha)
-    chosen = pairs.copy()
-    for _ in range(_MOST_CHOICES):
-        kernel = large_kernel(table, ratio, chosen, mirrored=True)
-        left = chosen[~kernel[chosen[:, 0], chosen[:, 1]]]
-        start = np.where(kernel, 0.0, 1.0)
-        reached = iterate(table, rounded, left, start, mirrored=True, progress=progress)
-        flows = _cheapest(table, rounded, chosen[:, ::-1], reached.distance)
-        larger = flows.cost(reached.distance) > reached.distance[chosen[:, 0], chosen[:, 1]] + _LARGER
-        if not larger.any():
-            break
-        chosen[larger] = chosen[larger][:, ::-1]
+    for small in (True, False) if is_small(table, alpha) else (False,):
+        related, policy, is_settled = _best_choice(table, alpha, pairs, small=small, progress=progress)
+        if is_settled and isinstance(policy, ExactPolicy):
+            return _exactly(table, alpha, related, policy)
+    assert isinstance(policy, FloatPolicy)  # noqa: S101 - rationals were not enough
     # the proof has to hold in both directions; a pair of this kernel may be above 0 in the other one
-    symmetric = _both_in_kernel(table, ratio, pairs)
+    symmetric = _both_in_kernel(table, rational(alpha), pairs)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     both = np.ascontiguousarray(both[~symmetric[both[:, 0], both[:, 1]]])
-    flows = _cheapest(table, rounded, both, reached.distance)
-    certificate = certify(table, rounded, reached.distance, flows, mirrored=True)
+    certificate = certify(table, float(alpha), policy.distance, policy.cheapest(both), mirrored=True)
     return Distances(table=table, alpha=alpha, kernel=symmetric, upper=certificate.distance, certificate=certificate)
+
+
+def _best_choice(
+    table: ChainTable, alpha: Fraction, pairs: Integers, *, small: bool, progress: Progress | None
+) -> tuple[Relation, ExactPolicy | FloatPolicy, bool]:
+    """The fixed point of the choice that no pair wants to be turned in, and whether there was one."""
+    chosen = pairs.copy()
+    for _ in range(_MOST_CHOICES):
+        related, policy = _settled(table, alpha, chosen, small=small, mirrored=True, progress=progress)
+        here: NDArray[Any] = policy.distance[chosen[:, 0], chosen[:, 1]]
+        larger = np.asarray(policy.costs(chosen[:, ::-1]) > here + policy.margin, dtype=np.bool_)
+        if not larger.any():
+            return related, policy, True
+        chosen[larger] = chosen[larger][:, ::-1]
+    return related, policy, False
 
 
 def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """The pairs at bd = 0: the largest symmetric relation that is kept in both directions."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    return large_kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
-
-
-def _cheapest(table: ChainTable, alpha: float, pairs: Integers, distance: Floats) -> Flows:
-    """A cheapest flow for each of these ordered pairs under `distance`."""
-    costs = np.full(len(pairs), np.inf)
-    return improved_flows(table, alpha, Flows.empty(pairs, costs), costs, distance)[0]
+    return kernel(table, alpha, np.ascontiguousarray(both), small=False, mirrored=True)
 
 
 _LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good

@@ -1,4 +1,4 @@
-"""Everything in exact rationals: the lifting of one pair, a policy's linear system, policy iteration.
+"""Everything in exact rationals: the lifting of one pair, a policy's linear system, and the policy itself.
 
 For small chains this is the whole computation; for larger ones it turns the policy that floats have
 found into exact values, and checks that they are the fixed point.
@@ -14,7 +14,7 @@ decide the rest; bisimilar states are always related, which settles most ties be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from symveil.verification.linear_systems import Entry, solved
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
+Relation = NDArray[np.bool_]
 
 _ZERO, _ONE = fmpq(0), fmpq(1)
 
@@ -146,44 +147,61 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
         distance[pair] = value
 
 
-def policy_iteration(
-    table: ChainTable,
-    alpha: fmpq,
-    pairs: Iterable[Pair],
-    distance: NDArray[Any],
-    *,
-    mirrored: bool = False,
-    relays: bool = True,
-    policy: dict[Pair, Shipment] | None = None,
-    largest: int | None = None,
-) -> bool:
-    """The fixed point of Γ' on `pairs`, written into `distance`, whose other entries stay as they are.
+class ExactPolicy:
+    """A flow for each pair, in rationals; with `mirrored`, d(t,s) is d(s,t), and only one of the two has a flow.
 
-    Starts from "ship nothing" (or from `policy`) and changes a pair's flow only where that is strictly
-    cheaper: then every policy has values, each at most the one before, and there are finitely many
-    vertices. With `mirrored`, d(t,s) is d(s,t). False if a linear system was larger than `largest`.
+    Every policy has values, each at most the one before, and there are finitely many vertices: so iteration ends, at
+    the fixed point of Γ' on the pairs. The other distances are 0 on the kernel and 1 elsewhere.
     """
-    needs = {pair: table.exact_needs(alpha, *pair) for pair in pairs}
-    if policy is None:
-        policy = {pair: ship_nothing(need) for pair, need in needs.items()}
-    if mirrored:
+
+    margin: Any = _ZERO
+
+    def __init__(
+        self,
+        table: ChainTable,
+        alpha: fmpq,
+        pairs: NDArray[np.int64],
+        kernel: Relation,
+        *,
+        relays: bool = True,
+        mirrored: bool = False,
+        policy: dict[Pair, Shipment] | None = None,
+        largest: int | None = None,
+    ) -> None:
+        self._table, self._alpha, self._mirrored, self._largest = table, alpha, mirrored, largest
+        self._relays = relays
+        self._needs = {(s, t): table.exact_needs(alpha, s, t) for s, t in pairs.tolist()}
+        self.distance = exact_matrix(table.size, fmpq(1))
+        self.distance[kernel] = fmpq(0)
+        own = {pair: ship_nothing(need) for pair, need in self._needs.items()} if policy is None else policy
         # arcs against the direction that has a value are the same distance
-        policy = {pair: _turned(shipment, policy) for pair, shipment in policy.items()}
-    while True:
-        if not evaluate(policy, distance, largest=largest):
+        self._policy = {pair: _turned(shipment, own) for pair, shipment in own.items()} if mirrored else own
+
+    def settle(self) -> bool:
+        """The values of the policy; False if one of its linear systems has more unknowns than `largest`."""
+        if not evaluate(self._policy, self.distance, largest=self._largest):
             return False
-        if mirrored:
-            for i, j in needs:
-                distance[j, i] = distance[i, j]
-        lifting = ExactLifting(distance, alpha, table.members, relays=relays)
+        if self._mirrored:
+            for i, j in self._needs:
+                self.distance[j, i] = self.distance[i, j]
+        return True
+
+    def improve(self, *, detours: bool) -> bool:
+        """Cheaper flows; False where there are none. A chain is small here, and relays are there from the first."""
+        lifting = ExactLifting(self.distance, self._alpha, self._table.members, relays=self._relays or detours)
         improved = False
-        for pair, need in needs.items():
+        for pair, need in self._needs.items():
             better = lifting.ship(need)
-            if better.cost(distance) < distance[pair]:
-                policy[pair] = _turned(better, policy) if mirrored else better
+            if better.cost(self.distance) < self.distance[pair]:
+                self._policy[pair] = _turned(better, self._policy) if self._mirrored else better
                 improved = True
-        if not improved:
-            return True
+        return improved
+
+    def costs(self, pairs: NDArray[np.int64]) -> NDArray[Any]:
+        """What the cheapest flows cost, relays included."""
+        lifting = ExactLifting(self.distance, self._alpha, self._table.members, relays=True)
+        needs = (self._table.exact_needs(self._alpha, s, t) for s, t in pairs.tolist())
+        return np.array([lifting.ship(need).cost(self.distance) for need in needs], dtype=object)
 
 
 def _turned(shipment: Shipment, policy: Mapping[Pair, Shipment]) -> Shipment:
@@ -191,36 +209,20 @@ def _turned(shipment: Shipment, policy: Mapping[Pair, Shipment]) -> Shipment:
     return Shipment(arcs, shipment.unshipped)
 
 
-Relation = NDArray[np.bool_]
-
-
-def small_kernel(
-    table: ChainTable, alpha: fmpq, pairs: Iterable[Pair], *, mirrored: bool = False, relays: bool = True
+def kernel(
+    table: ChainTable,
+    alpha: fmpq,
+    pairs: NDArray[np.int64],
+    *,
+    small: bool,
+    mirrored: bool = False,
+    relays: bool = True,
 ) -> Relation:
-    """The kernel in rationals alone: for small chains. Only the given ordered pairs are ever tested."""
-    distance: NDArray[Any] = exact_matrix(table.size, fmpq(1))
-    left = {pair: table.exact_needs(alpha, *pair) for pair in pairs}
-    for i, j in left:
-        distance[i, j] = fmpq(0)
-        if mirrored:
-            distance[j, i] = fmpq(0)
-    while True:
-        lifting = ExactLifting(distance, alpha, table.members, relays=relays)
-        gone = [pair for pair, needs in left.items() if lifting.ship(needs).cost(distance) != 0]
-        if not gone:
-            return _relation(table.size, left, mirrored=mirrored)
-        for i, j in gone:
-            del left[i, j]
-            distance[i, j] = fmpq(1)
-            if mirrored:
-                distance[j, i] = fmpq(1)
+    """The kernel among these ordered pairs: in floats with margins, and in rationals where they are too close to call.
 
-
-def large_kernel(
-    table: ChainTable, alpha: fmpq, pairs: NDArray[np.int64], *, mirrored: bool = False, relays: bool = True
-) -> Relation:
-    """The same for large chains: in floats with margins, and in rationals where they are too close to call."""
-    loops = kernel_loops()
+    Small chains take rationals for all pairs, so that no compiled loop has to be loaded.
+    """
+    loops = None if small else kernel_loops()
     float_alpha = nearest_float(alpha)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)
@@ -232,19 +234,25 @@ def large_kernel(
     alike = classes[pairs[:, 0]] == classes[pairs[:, 1]]
     todo = pairs[~alike]
     powers = np.array([float_alpha**hop for hop in range(60) if hop * np.log(float_alpha) < 200])
-    source = np.repeat(np.arange(table.size), np.diff(table.first))
-    moves = csr_array((np.ones(len(source), dtype=np.int32), (source, table.successor)), shape=inside.shape)
     close = np.zeros_like(inside)  # pairs on which floats could not decide, as the relation is now
-    tiny = table.has_tiny_chances  # floats are never asked about these
-    fragile = np.logical_or.outer(tiny, tiny)
+    # floats are never asked about pairs with chances that are too small for them
+    fragile = np.ones_like(inside) if small else np.logical_or.outer(table.has_tiny_chances, table.has_tiny_chances)
     close[todo[:, 0], todo[:, 1]] = fragile[todo[:, 0], todo[:, 1]]
-    hops = loops.hop_counts(inside) if relays else inside.astype(np.int32)
+
+    def counted() -> NDArray[np.int32]:
+        if not relays:
+            return inside.astype(np.int32)
+        return _hop_counts(inside) if loops is None else loops.hop_counts(inside)
+
+    hops = counted()
     while len(todo):
         todo = np.ascontiguousarray(todo[~fragile[todo[:, 0], todo[:, 1]]])
-        answer = loops.kernel_round(
-            table.first, table.successor, table.chance, table.label, float_alpha, todo, inside, hops, powers, mirrored,
-            1e-13,
-        )  # fmt: skip
+        answer = np.empty(0, dtype=np.int8)
+        if loops is not None:
+            answer = loops.kernel_round(
+                table.first, table.successor, table.chance, table.label, float_alpha, todo, inside, hops, powers,
+                mirrored, 1e-13,
+            )  # fmt: skip
         close[todo[:, 0], todo[:, 1]] = answer == 0
         if not (answer < 0).any():
             gone = [pair for pair in np.argwhere(close & inside).tolist() if not _ships_all(table, alpha, pair, hops)]
@@ -254,9 +262,11 @@ def large_kernel(
                     inside[j, i] = False
             if not gone:
                 break
-        before, hops = hops, loops.hop_counts(inside) if relays else inside.astype(np.int32)
+        before, hops = hops, counted()
         todo = pairs[~alike & inside[pairs[:, 0], pairs[:, 1]]]
-        if relays:
+        if relays and not small:
+            arcs = np.ones(len(table.successor), dtype=np.int32)
+            moves = csr_array((arcs, table.successor, table.first), shape=inside.shape)
             # only pairs (s, t) have to be looked at again that ship from a successor of s to one of t along what has
             # changed; ways through other states are in the hops already
             again = (moves @ csr_array(before != hops, dtype=np.int32) @ moves.T).toarray() != 0
@@ -265,6 +275,18 @@ def large_kernel(
             todo = pairs[(close & inside)[pairs[:, 0], pairs[:, 1]]]  # nothing moves any more: now these are decided
     np.fill_diagonal(inside, True)
     return inside
+
+
+def _hop_counts(inside: Relation) -> NDArray[np.int32]:
+    """The smallest number of arcs of the relation that lead from i to j; 0 where none do."""
+    hops = np.zeros(inside.shape, dtype=np.int32)
+    reached, step = np.eye(len(inside), dtype=np.bool_), 0
+    border = reached
+    while border.any():
+        border = (border @ inside) & ~reached
+        reached, step = reached | border, step + 1
+        hops[border] = step
+    return hops
 
 
 def _ships_all(table: ChainTable, alpha: fmpq, pair: list[int], hops: NDArray[np.int32]) -> bool:
@@ -283,13 +305,3 @@ def _ships_all(table: ChainTable, alpha: fmpq, pair: list[int], hops: NDArray[np
         if any(head[row] == UNSHIPPED and amount[row] != 0 for row in range(size)):
             return False
     return True
-
-
-def _relation(size: int, pairs: Iterable[Pair], *, mirrored: bool) -> Relation:
-    inside = np.zeros((size, size), dtype=np.bool_)
-    for i, j in pairs:
-        inside[i, j] = True
-        if mirrored:
-            inside[j, i] = True
-    np.fill_diagonal(inside, True)
-    return inside

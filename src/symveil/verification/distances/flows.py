@@ -1,8 +1,4 @@
-"""Policy iteration in floats (docs/theory/labelled-chains.md): from above, each policy at most the one before.
-
-Start from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the
-values of the policy by an iterative solver; stop when no flow gets cheaper. Nothing is believed of the
-result: `certificate` proves a bound from it.
+"""Policies in floats: their values come from an iterative solver, and nothing is believed of the result.
 
 A proof that a distance is an upper bound: one sweep that checks Γ(d) ≤ d (docs/theory/labelled-chains.md).
 
@@ -26,11 +22,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symveil.errors import SymveilError
 from symveil.numbers.progress import Progress
 from symveil.verification.distances.compiled_loops import sweeps
-from symveil.verification.distances.tables import ChainTable, Floats, Integers
+from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
 from symveil.verification.linear_systems import Effort, FloatSystem
 
 _TOLERANCE = 1e-13  # of reduced costs
@@ -68,57 +65,61 @@ class Flows:
         return np.asarray(self.constant + sums[self.start[1:]] - sums[self.start[:-1]])
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Iterated:
-    """Where policy iteration came to rest."""
+class FloatPolicy:
+    """A flow for each pair, in floats: for all pairs at once, by compiled loops."""
 
-    distance: Floats
-    flows: Flows
-    rounds: int
+    margin: Any = 1e-11
 
+    def __init__(
+        self,
+        table: ChainTable,
+        alpha: float,
+        pairs: Integers,
+        kernel: NDArray[np.bool_],
+        *,
+        mirrored: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self._table, self._alpha, self._mirrored, self._progress = table, alpha, mirrored, progress
+        self.distance: Floats = np.where(kernel, 0.0, 1.0)
+        self.flows = _ship_nothing(table, alpha, pairs)
+        self._value = self.flows.constant.copy()
+        self._rounds, self._gap = 0, 1.0
+        write(self.distance, pairs, self._value, mirrored=mirrored)
 
-def iterate(
-    table: ChainTable,
-    alpha: float,
-    pairs: Integers,
-    distance: Floats,
-    *,
-    mirrored: bool = False,
-    relays: bool = True,
-    progress: Progress | None = None,
-) -> Iterated:
-    """The fixed point on `pairs`; the other entries of `distance` are given and stay."""
-    distance = distance.copy()
-    if not len(pairs):
-        return Iterated(distance=distance, flows=_ship_nothing(table, alpha, pairs), rounds=0)
-    flows = _ship_nothing(table, alpha, pairs)
-    value = flows.constant.copy()
-    rounds, gap = 0, 1.0
-    detours = False  # flows without relays are flows too, and quicker to find: relays only when these are exhausted
-    while True:
-        _write(distance, pairs, value, mirrored=mirrored)
-        better, improved = improved_flows(table, alpha, flows, value, distance, relays=detours)
-        rounds += 1
-        if (not improved or gap <= _THRESHOLD / 8) and relays and not detours:
-            detours, gap = True, 1.0
-            continue
-        if not improved or gap <= _THRESHOLD / 8 or rounds >= _MOST_POLICIES:
-            return Iterated(distance=distance, flows=flows, rounds=rounds)
-        flows = better
-        detours = False
-        before = value
-        value = evaluate(flows, value, distance, mirrored=mirrored)
-        value = np.clip(value, 0.0, before)  # exact values never rise; rounding might
-        gap = float(np.max(before - value, initial=0.0))
-        if progress:
+    def improve(self, *, detours: bool) -> bool:
+        """Cheaper flows; False where there are none, or the last ones brought less than floats can tell."""
+        if len(self.flows.pairs):
+            better, improved = improved_flows(
+                self._table, self._alpha, self.flows, self._value, self.distance, relays=detours
+            )
+            self._rounds += 1
+            is_exhausted = not detours and self._gap <= _THRESHOLD / 8
+            if improved and not is_exhausted and self._rounds < _MOST_POLICIES:
+                self.flows = better
+                return True
+        return False
+
+    def settle(self) -> bool:
+        """The values of the flows."""
+        value = evaluate(self.flows, self._value, self.distance, mirrored=self._mirrored)
+        value = np.clip(value, 0.0, self._value)  # exact values never rise; rounding might
+        self._gap = float(np.max(self._value - value, initial=0.0))
+        self._value = value
+        write(self.distance, self.flows.pairs, value, mirrored=self._mirrored)
+        if self._progress:
             # from 1 down to the threshold on a logarithmic scale: how far there is to go
-            progress(int(100 * min(1.0, -np.log10(max(gap, 1e-12)) / 12)), 100)
+            self._progress(int(100 * min(1.0, -np.log10(max(self._gap, 1e-12)) / 12)), 100)
+        return True
 
+    def cheapest(self, pairs: Integers) -> Flows:
+        """A cheapest flow for each of these ordered pairs under the distances, relays included."""
+        costs = np.full(len(pairs), np.inf)
+        return improved_flows(self._table, self._alpha, Flows.empty(pairs, costs), costs, self.distance)[0]
 
-def _write(distance: Floats, pairs: Integers, value: Floats, *, mirrored: bool) -> None:
-    distance[pairs[:, 0], pairs[:, 1]] = value
-    if mirrored:
-        distance[pairs[:, 1], pairs[:, 0]] = value
+    def costs(self, pairs: Integers) -> Floats:
+        """What they cost."""
+        return self.cheapest(pairs).cost(self.distance)
 
 
 def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:

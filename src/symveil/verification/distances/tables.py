@@ -1,10 +1,15 @@
-"""A labelled chain as arrays: what the algorithms here work on."""
+"""A labelled chain as arrays, and policy iteration on it: what the two arithmetics here have in common.
+
+One text for exact rationals (`exact`) and for floats (`flows`): from above, each policy at most the one before. Start
+from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the values of the policy; stop
+when no flow gets cheaper (docs/theory/labelled-chains.md).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from flint import fmpq
@@ -152,3 +157,51 @@ def exact_matrix(size: int, value: fmpq) -> NDArray[Any]:
     matrix = np.empty((size, size), dtype=object)
     matrix[:] = value
     return matrix
+
+
+class Policy(Protocol):
+    """A flow for each of some pairs, and the distances under them, in one arithmetic."""
+
+    @property
+    def distance(self) -> NDArray[Any]:
+        """The distances of all pairs: those without a flow are given."""
+
+    @property
+    def margin(self) -> Any:
+        """By how much a cost exceeds a distance that is strictly larger."""
+
+    def improve(self, *, detours: bool) -> bool:
+        """Take cheaper flows for the pairs that have one, through states outside both supports only with `detours`.
+
+        False where there are none, or where what they gained last was no more than rounding.
+        """
+
+    def settle(self) -> bool:
+        """Find the distances under the flows; False where that is too much work."""
+
+    def costs(self, pairs: Integers) -> NDArray[Any]:
+        """What the cheapest flows of these ordered pairs cost under the distances."""
+
+
+def iterate(policy: Policy, *, relays: bool) -> bool:
+    """Improve a policy until none is better; False where that is too much work.
+
+    Flows without relays are flows too, and in floats quicker to find: `relays` come in only when these are exhausted.
+    """
+    detours = False
+    while True:
+        if policy.improve(detours=detours):
+            detours = False
+            if not policy.settle():
+                return False
+        elif relays and not detours:
+            detours = True
+        else:
+            return True
+
+
+def write(distance: NDArray[Any], pairs: Integers, value: Any, *, mirrored: bool) -> None:
+    """The distances of these pairs; with `mirrored`, d(t,s) is d(s,t)."""
+    distance[pairs[:, 0], pairs[:, 1]] = value
+    if mirrored:
+        distance[pairs[:, 1], pairs[:, 0]] = value
