@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.proofs import coq
+
+from proofs import coq
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `(\w+)` \| \[`(\w+\.v)`\]\((\w+\.v)\) \|", re.MULTILINE)

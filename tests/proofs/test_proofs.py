@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests import services
-from tests.proofs import coq
+
+import services
+from proofs import coq
 
 pytestmark = pytest.mark.skipif(
     services.coq() is None,
