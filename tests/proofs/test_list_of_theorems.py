@@ -58,3 +58,19 @@ def test_links_of_pages_are_files() -> None:
     assert len({file for _, file in LINKS}) >= 12
     for page, file in LINKS:
         assert (coq.PROOFS / file).is_file(), f"{page.name} links {file}"
+
+
+def test_the_proofs_name_pages_that_exist() -> None:
+    named = {
+        (file.name, page)
+        for file in [*coq.PROOFS.glob("*.v"), coq.PROOFS / "README.md"]
+        for page in re.findall(r"[\w/-]+\.(?:md|py)\b", file.read_text("utf-8"))
+    }
+    assert len(named) >= 25
+    assert [(file, page) for file, page in sorted(named) if not (ROOT / page).is_file()] == []
+
+
+def test_links_of_the_list_are_files() -> None:
+    linked = re.findall(r"\]\(([^)]+)\)", (coq.PROOFS / "README.md").read_text("utf-8"))
+    assert len(linked) >= len(rows())
+    assert [file for file in linked if not (coq.PROOFS / file).is_file()] == []
