@@ -74,3 +74,11 @@ def test_links_of_the_list_are_files() -> None:
     linked = re.findall(r"\]\(([^)]+)\)", (coq.PROOFS / "README.md").read_text("utf-8"))
     assert len(linked) >= len(rows())
     assert [file for file in linked if not (coq.PROOFS / file).is_file()] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(rows().values()) - {"loss.v"}))
+def test_the_pages_of_a_theorem_link_its_file(name: str) -> None:
+    head = (coq.PROOFS / name).read_text("utf-8").partition("*)")[0]
+    pages = [ROOT / page for page in re.findall(r"docs/theory/[\w-]+\.md", head)]
+    assert pages
+    assert [page.name for page in pages if f"proofs/{name}" not in page.read_text("utf-8")] == []
