@@ -18,9 +18,9 @@ import symveil as sv
 from benchmarks.measure import Effort
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.graceful import certified_graceful_rate
+from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import Document, remarks, told
-from symveil.pictures.charts import Curve, curves_svg
+from symveil.pictures.charts import Curve, curves_chart
 
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
 
@@ -45,6 +45,7 @@ TOLD = {
     "sampling": "Private words, against numpy's draws",
     "startup": "The command line",
     "studio": "The studio",
+    "times": "Times in synthetic logs and trips",
     "zhao2025": "Enforcing opacity, against Z25 in plain Python",
 }
 
@@ -54,13 +55,16 @@ def write_page(document: Document, docs: Path) -> None:
     pictures = {name: svg for name in PICTURES if (svg := growth_picture(document, name))}
     for name, svg in pictures.items():
         (docs / "pictures" / _file(name)).write_text(svg, encoding="utf-8")
-    page = docs / "benchmarks.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
+    replace_between(docs / "benchmarks.md", BEGIN, END, "\n".join(results_in_markdown(document, list(pictures))))
+
+
+def replace_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Put a text between two lines of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise ValueError(f"docs/benchmarks.md: expected the line {BEGIN!r} and below it {END!r}")
-    results = "\n".join(results_in_markdown(document, list(pictures)))
-    page.write_text(f"{before}{BEGIN}\n\n{results}\n{END}{after}", encoding="utf-8")
+        raise ValueError(f"docs/{page.name}: expected the line {begin!r} and below it {end!r}")
+    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str]:
@@ -112,7 +116,9 @@ def growth_picture(document: Document, name: str) -> str:
         if growth["peer_sizes"]:
             peers.setdefault(row["peer"], Curve(row["peer"], growth["peer_sizes"], growth["peer_seconds"], "dashed"))
     title, axis = PICTURES[name]
-    return curves_svg([*curves, *peers.values()], title=title, x_label=axis, y_label="seconds", logarithmic=True)
+    return curves_chart(
+        [*curves, *peers.values()], title=title, x_label=axis, y_label="seconds", logarithmic=True
+    ).to_svg()
 
 
 def _file(picture: str) -> str:

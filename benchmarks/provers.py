@@ -24,12 +24,14 @@ from fractions import Fraction
 import symveil as sv
 from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.block_bounds import chain_bounds, chain_search
-from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting, calibrated_rate
+from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
 from symveil.calibration.meeting import met_rate
 from symveil.calibration.search import largest_rate
+from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
@@ -149,7 +151,7 @@ def _by_boxes(question: Question) -> Fraction | None:
 
 
 def _by_halves(question: Question) -> Fraction | None:
-    if question.weighting.halves_work > MOST_HALVES_WORK:
+    if halves_work(question.weighting) > MOST_HALVES_WORK:
         return None
     result = met_rate(question.weighting, epsilon=question.epsilon)
     return None if result is None else result.rate

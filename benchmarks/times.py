@@ -1,33 +1,58 @@
-"""Synthetic logs with times against the true ones, by the installed commands: `python -m benchmarks.times [LOG ...]`.
+"""Synthetic logs and trips with times against the true ones, by the commands: `python -m benchmarks.times [LOG ...]`.
 
 Each run learns a model with fresh noise, draws as many cases as the log has, and compares. Public inputs (periods,
 lengths, activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. The logs are public,
-so nothing here is private.
+so nothing here is private. `--write-docs` puts what was measured into docs/benchmarks.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import json
+import random
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import symveil as sv
 from benchmarks.data import data_file
+from benchmarks.measure import Effort
+from benchmarks.page import replace_between
+from benchmarks.report import machine_facts, told
+from benchmarks.row import Benchmark, Row
+from benchmarks.shanghai import trips_and_chain
+from benchmarks.time_peers import PEERS, Peer, Released, released_cases
+from symveil.numbers.rationals import spelled
 
 SHOWN = (
     "cycle_mean_error", "cycle_median_error", "cycle_p90_error", "cycle_w1", "wait_median_log2", "hour_jsd",
     "start_hour_jsd", "weekday_jsd", "week_l1", "log_similarity",
 )  # fmt: skip
+BEGIN, END = "<!-- times: written by `python -m benchmarks.times --write-docs` -->", "<!-- end of times -->"
+WORDS_SHARE = Fraction(3, 5)
+"""Of ε, for words, where times get their usual share."""
+TRIPS_SECONDS = 15.0
+"""Of processor time, for learning a city's trips with their times and drawing as many."""
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
+_MISSING = "the data is not here"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A log with what is public about it, an ε, how often it is run, and the largest means that are allowed."""
+    """A log with what is public about it, an ε, how often it is run, and the largest means that are allowed.
+
+    Of `log_similarity`, 1 − EMD of words, it is the least mean.
+    """
 
     log: str
     epsilon: str
@@ -36,6 +61,11 @@ class Setting:
     cases: int
     runs: int
     bars: dict[str, float]
+
+    @property
+    def name(self) -> str:
+        """As tables show it."""
+        return f"{self.log}, ε = {self.epsilon}"
 
 
 SETTINGS = (
@@ -58,43 +88,292 @@ SETTINGS = (
 
 
 def command(*arguments: str) -> str:
-    """What a command prints; a CalledProcessError where it fails."""
-    done = subprocess.run([sys.executable, "-m", "symveil", *arguments], capture_output=True, text=True, check=True)
+    """What a command prints; a RuntimeError with its message where it fails."""
+    done = subprocess.run([sys.executable, "-m", "symveil", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"symveil {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout
 
 
-def metrics_of_one_run(setting: Setting, source: Path, alphabet: Path, folder: Path) -> dict[str, float]:
-    """Learn, draw and compare once, by the commands."""
-    model, words = folder / "model.json", folder / "synthetic.csv"
+def written_activities(source: Path, folder: Path) -> Path:
+    """A file of the activities of a log."""
+    with gzip.open(source, "rt", encoding="utf-8") as file:
+        activities = sorted({row["concept:name"] for row in csv.DictReader(file)})
+    alphabet = folder / "activities.txt"
+    alphabet.write_text("".join(f"{name}\n" for name in activities), encoding="utf-8")
+    return alphabet
+
+
+def metrics_of_one_run(setting: Setting, source: Path, folder: Path) -> dict[str, float]:
+    """Learn, draw and compare once, by the commands; and words without times, at the ε that words have here."""
+    alphabet, words = written_activities(source, folder), folder / "synthetic.csv"
+    model = folder / "model.json"
+    common = ("--alphabet", f"@{alphabet}", "--lengths", setting.lengths, "--out", str(model), "--again")
     command(
-        "learn", str(source), "--epsilon", setting.epsilon, "--alphabet", f"@{alphabet}", "--lengths", setting.lengths,
-        "--time", "time:timestamp", "--period", setting.period, "--out", str(model), "--again",
+        "learn", str(source), "--epsilon", setting.epsilon, "--time", "time:timestamp", "--period", setting.period,
+        *common,
     )  # fmt: skip
     command("synthesize", str(model), "--count", str(setting.cases), "--out", str(words))
     metrics: dict[str, float] = json.loads(command("compare", str(source), str(words), "--json"))["metrics"]
-    return metrics
+    command("learn", str(source), "--epsilon", spelled(Fraction(setting.epsilon) * WORDS_SHARE), *common)
+    plain = folder / "words.jsonl"  # names of activities have blanks
+    command("synthesize", str(model), "--count", str(setting.cases), "--out", str(plain))
+    without = json.loads(command("compare", str(source), str(plain), "--json"))["metrics"]
+    return metrics | {"log_similarity_without_times": without["log_similarity"]}
 
 
-def main(names: list[str]) -> None:
-    """Print a table for each log: means and deviations over runs, and the bars."""
+def logs_measured(names: Sequence[str], runs: int | None) -> Iterator[tuple[Setting, list[dict[str, float]]]]:
+    """The metrics of each run of each log that is here."""
     for setting in SETTINGS:
         source = data_file(f"{setting.log}.csv.gz")
         if source is None or (names and setting.log not in names):
             continue
-        with gzip.open(source, "rt") as file:
-            activities = sorted({row["concept:name"] for row in csv.DictReader(file)})
         with tempfile.TemporaryDirectory() as folder:
-            alphabet = Path(folder, "activities.txt")
-            alphabet.write_text("".join(f"{name}\n" for name in activities))
-            runs = [metrics_of_one_run(setting, source, alphabet, Path(folder)) for _ in range(setting.runs)]
-        print(f"\n{setting.log}, epsilon {setting.epsilon}, {setting.runs} runs\n")
-        print("| metric | mean | sd | bar |\n|---|---|---|---|")
-        for name in SHOWN:
-            values = [run[name] for run in runs]
-            bar = setting.bars.get(name)
-            bound = "" if bar is None else f"{'≥' if name == 'log_similarity' else '≤'} {bar}"
-            print(f"| {name} | {statistics.mean(values):.4f} | {statistics.stdev(values):.4f} | {bound} |", flush=True)
+            each = [metrics_of_one_run(setting, source, Path(folder)) for _ in range(runs or setting.runs)]
+        yield setting, each
+
+
+def peer_measured(peer: Peer, setting: Setting, seconds: int) -> dict[str, Any]:
+    """What a peer releases of a log: how many of its cases are true ones, and our metrics."""
+    source = data_file(f"{setting.log}.csv.gz")
+    if source is None:
+        return {"peer": peer.name, "log": setting.log, "note": _MISSING}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "released.csv")
+        own: dict[str, Any] = {"peer": peer.name, "log": setting.log, **peer.run(source, out, seconds)}
+        if not out.is_file():
+            return own
+        shares = Released.of(released_cases(source), released_cases(out))
+        metrics = json.loads(command(
+            "compare", str(source), str(out), "--case", "case:concept:name", "--symbol", "concept:name",
+            "--order", "time:timestamp", "--time", "time:timestamp", "--json",
+        ))["metrics"]  # fmt: skip
+        return own | {"shares": shares.document(), "metrics": {name: metrics.get(name) for name in SHOWN}}
+
+
+def ours_released(setting: Setting) -> dict[str, Any]:
+    """The same of a synthetic log of ours."""
+    source = data_file(f"{setting.log}.csv.gz")
+    assert source is not None
+    with tempfile.TemporaryDirectory() as folder:
+        metrics = metrics_of_one_run(setting, source, Path(folder))
+        shares = Released.of(released_cases(source), released_cases(Path(folder, "synthetic.csv")))
+    shown = {name: metrics[name] for name in SHOWN}
+    return {
+        "peer": f"symveil, ε = {setting.epsilon}",
+        "log": setting.log,
+        "shares": shares.document(),
+        "metrics": shown,
+    }
+
+
+# --- trips --------------------------------------------------------------------------------------------
+
+
+def write_trips_with_times(trips: Path, links: Path, out: Path) -> int:
+    """Trips with generated times: two rush hours, and speeds by the class of a road. Returns their number."""
+    speeds = {"motorway": 22.0, "trunk": 17.0, "primary": 13.0, "secondary": 11.0, "tertiary": 9.0}
+    with gzip.open(links, "rt", encoding="utf-8") as file:
+        pace = {
+            row["link_id"]: float(row["length_m"]) / speeds.get(row["highway"].removesuffix("_link"), 7.0)
+            for row in csv.DictReader(file)
+        }
+    rng = random.Random(7)  # generated data: nobody's
+    first, count = datetime(2024, 3, 4, tzinfo=UTC), 0
+    with gzip.open(trips, "rt", encoding="utf-8") as file, out.open("w", encoding="utf-8") as written:
+        written.write("trip_id,links,times\n")
+        for row in csv.DictReader(file):
+            hour = rng.choice((8, 18)) + rng.gauss(0, 1.2) if rng.random() < 0.7 else rng.uniform(5, 24)
+            moment = first + timedelta(days=rng.randrange(28), hours=hour % 24)
+            times = []
+            for link in row["links"].split():
+                times.append(moment.isoformat(timespec="seconds"))
+                moment += timedelta(seconds=pace[link] * rng.uniform(0.8, 1.5))
+            written.write(f"{row['trip_id']},{row['links']},{' '.join(times)}\n")
+            count += 1
+    return count
+
+
+def trips_measured() -> dict[str, float] | None:
+    """The processor seconds of learning Shanghai's trips with generated times, and of drawing as many."""
+    found, (trips, links) = trips_and_chain(), (data_file(f"shanghai_{name}.csv.gz") for name in ("trips", "links"))
+    if found is None or trips is None or links is None:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        count = write_trips_with_times(trips, links, folder / "trips.csv")
+        with gzip.open(links, "rt", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        places, graph = folder / "places.csv", folder / "roads.json"
+        places.write_text(
+            "symbol,x1,y1,x2,y2\n"
+            + "".join(",".join([row["link_id"], row["u_lon"], row["u_lat"], row["v_lon"], row["v_lat"]]) + "\n"
+                      for row in rows)
+        )  # fmt: skip
+        sv.save_model(found[1], graph)
+        model, out = folder / "model.json", folder / "synthetic.csv"
+        seconds = {}
+        for task, arguments in (
+            ("learn", ("learn", str(folder / "trips.csv"), "--epsilon", "1", "--from-graph", str(graph), "--lengths",
+                       "15..49", "--places", str(places), "--zones", "6", "--kind", "trips", "--sequence", "links",
+                       "--id", "trip_id", "--time", "times", "--period", "2024-03-04..2024-03-31", "--out",
+                       str(model))),
+            ("synthesize", ("synthesize", str(model), "--count", str(count), "--out", str(out))),
+        ):  # fmt: skip
+            before = _children_seconds()
+            command(*arguments)
+            seconds[task] = _children_seconds() - before
+        return seconds | {"trips": count}
+
+
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+# --- rows and page ------------------------------------------------------------------------------------
+
+
+def logs(effort: Effort) -> Iterator[Row]:
+    """Means over runs against the bars; a score that is better when larger stands as what it lacks to 1."""
+    if data_file("sepsis.csv.gz") is None:
+        yield Row(name="Logs with times", ours=None, peer="", peer_time=None, quantity="symbols", note=_MISSING)
+        return
+    for setting, runs in logs_measured(effort.of((), ("helpdesk",)), effort.of(None, 1)):
+        for metric in SHOWN:
+            bar, value = setting.bars.get(metric), statistics.mean(run[metric] for run in runs)
+            name, without, peer = metric, None, ""
+            if metric == "log_similarity":
+                name, value, bar = "EMD of words", 1 - value, None if bar is None else 1 - bar
+                without = 1 - statistics.mean(run["log_similarity_without_times"] for run in runs)
+                peer = "words alone, at the ε of words"
+            yield Row(
+                name=f"{setting.name}: {name}", ours=value, peer=peer, peer_time=without, quantity="symbols", limit=bar,
+                unit="distance", note=f"mean of {len(runs)}",
+            )  # fmt: skip
+
+
+def trips(_effort: Effort) -> Iterator[Row]:
+    """A city's trips with generated times: learned, and as many drawn."""
+    seconds = trips_measured()
+    note = _MISSING if seconds is None else f"learn {seconds['learn']:.1f} s, synthesize {seconds['synthesize']:.1f} s"
+    total = None if seconds is None else seconds["learn"] + seconds["synthesize"]
+    yield Row(
+        name="24,468 trips with times, learned and drawn: processor time", ours=total, peer="", peer_time=None,
+        quantity="seconds", limit=TRIPS_SECONDS, unit="file", note=note,
+    )  # fmt: skip
+
+
+def peers(effort: Effort) -> Iterator[Row]:
+    """The share of cases that are true ones in what peers release, beside ours."""
+    if effort.quick or data_file("sepsis.csv.gz") is None:
+        return
+    own = {log: ours_released(setting) for log, setting in _first_settings().items() if log in _peer_logs()}
+    for peer in PEERS:
+        for log in peer.logs:
+            measured = peer_measured(peer, _first_settings()[log], peer.seconds)
+            shares, ours = measured.get("shares"), own[log]["shares"]
+            yield Row(
+                name=f"{log}: share of released cases with the word and the waits of a true one",
+                ours=ours["same_waits"], peer=f"{peer.name} {measured.get('version', '')}".strip(),
+                peer_time=None if shares is None else shares["same_waits"], quantity="symbols", unit="distance",
+                note=measured.get("note", ""),
+            )  # fmt: skip
+
+
+def _first_settings() -> dict[str, Setting]:
+    return {setting.log: setting for setting in reversed(SETTINGS)}
+
+
+def _peer_logs() -> set[str]:
+    return {log for peer in PEERS for log in peer.logs}
+
+
+BENCHMARKS: list[Benchmark] = [logs, trips, peers]
+
+
+def section(document: Mapping[str, Any]) -> Iterator[str]:
+    """The part of the page about times."""
+    yield f"Machine: {told(document['machine'])}.\n"
+    columns = [name for name in SHOWN if name != "log_similarity"]
+    yield "| log | runs | " + " | ".join([*columns, "1 − EMD of words (alone)"]) + " |"
+    yield "|---|---:|" + "---:|" * len(SHOWN)
+    bars = {setting.name: setting.bars for setting in SETTINGS}
+    for name, runs in document["logs"].items():
+        cells = []
+        for metric in SHOWN:
+            values, bar = [run[metric] for run in runs], bars[name].get(metric)
+            spread = statistics.stdev(values) if len(values) > 1 else 0.0
+            text = f"{statistics.mean(values):.3f} ± {spread:.3f}"
+            if metric == "log_similarity":
+                text += f" ({statistics.mean(run['log_similarity_without_times'] for run in runs):.3f})"
+            cells.append(text + ("" if bar is None else f"<br>{_verdict(metric, statistics.mean(values), bar)}"))
+        yield f"| {name} | {len(runs)} | " + " | ".join(cells) + " |"
+    seconds = document["trips"]
+    if seconds is not None:
+        total = seconds["learn"] + seconds["synthesize"]
+        yield (
+            f"\n{seconds['trips']:,} trips of Shanghai with generated times: learned in {seconds['learn']:.1f} s and "
+            f"drawn in {seconds['synthesize']:.1f} s of processor time (bar: {TRIPS_SECONDS:g} s together, "
+            f"{'holds' if total < TRIPS_SECONDS else 'missed'})."
+        )
+    yield "\n| log | released by | cases | word and waits of a true case, to the second | word of a true case, start within two hours of it | cycle_w1 | wait_median_log2 | hour_jsd | |"  # noqa: E501
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---|"
+    for row in document["peers"]:
+        shares, metrics = row.get("shares"), row.get("metrics", {})
+        cells = ["—"] * 3 if shares is None else [f"{shares['cases']:,}", *(f"{shares[key]:.0%}" for key in (
+            "same_waits", "near_start"))]  # fmt: skip
+        cells += [
+            "—" if metrics.get(key) is None else f"{metrics[key]:.3f}"
+            for key in ("cycle_w1", "wait_median_log2", "hour_jsd")
+        ]
+        called = f"{row['peer']} {row.get('version', '')}".strip()
+        yield f"| {row['log']} | {called} | " + " | ".join(cells) + f" | {row.get('note', '')} |"
+
+
+def _verdict(metric: str, value: float, bar: float) -> str:
+    upwards = metric == "log_similarity"
+    holds = value >= bar if upwards else value <= bar
+    return f"{'≥' if upwards else '≤'} {bar:g}{'' if holds else ', **missed**'}"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for, add it to times.json, and print the section of the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.times", description=__doc__)
+    parser.add_argument(
+        "logs", nargs="*", metavar="LOG", help="sepsis, env_permit, helpdesk, trips, peers; default all"
+    )
+    parser.add_argument("--runs", type=int, help="of each log; default: as many as its bars ask for")
+    parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where times.json goes (bench-out)")
+    parser.add_argument("--write-docs", action="store_true", help="put times.json into docs/benchmarks.md; no run")
+    options = parser.parse_args(arguments)
+    file = options.out / "times.json"
+    document: dict[str, Any] = {"logs": {}, "trips": None, "peers": []}
+    if file.is_file():
+        document |= json.loads(file.read_text(encoding="utf-8"))
+    if options.write_docs:
+        replace_between(_DOCS / "benchmarks.md", BEGIN, END, "\n".join(section(document)) + "\n")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    def keep() -> None:
+        file.write_text(json.dumps(document | {"machine": machine_facts()}, indent=1), encoding="utf-8")
+
+    wanted = options.logs or [*dict.fromkeys(setting.log for setting in SETTINGS), "trips", "peers"]
+    for log in [name for name in wanted if name not in ("trips", "peers")]:
+        for setting, runs in logs_measured([log], options.runs):
+            document["logs"][setting.name] = runs
+            keep()
+    if "trips" in wanted:
+        document["trips"] = trips_measured()
+    if "peers" in wanted:
+        own = [ours_released(_first_settings()[log]) for log in sorted(_peer_logs())]
+        document["peers"] = own + [
+            peer_measured(peer, _first_settings()[log], peer.seconds) for peer in PEERS for log in peer.logs
+        ]
+    keep()
+    print("\n".join(section(json.loads(file.read_text(encoding="utf-8")))))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

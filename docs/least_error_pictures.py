@@ -10,7 +10,8 @@ from pathlib import Path
 import symveil as sv
 from symveil.examples.millford import millford
 from symveil.examples.road_network import town
-from symveil.pictures.plots import Band, Curve, draw_curves
+from symveil.pictures.charts import Band, Curve, curves_chart
+from symveil.pictures.plots import save_chart
 from symveil.tasks.explain import PublicAverages, average_over_model
 
 _FEW = 10_000
@@ -56,18 +57,22 @@ def draw(language: sv.RunLanguage, name: str, title: str, *, beyond: str = "noth
     x = [float(epsilon) for epsilon in EPSILONS]
     impossible = "no ε-private mechanism" if beyond == "nothing" else "nothing with the same promise"
     bounds = [each.bound.value if each.bound else 0.0 for each in found]
-    draw_curves(
-        [
-            Curve(f"{impossible} has less (shaded: impossible)", x, bounds),
-            Curve("symveil, what auto takes", x, [error(each) for each in found]),
-            Curve("exponential, as published (J19)", x, [error(each) for each in papers], "dashed"),
-        ],
-        [Band("", x, [min(bounds) / 2] * len(x), bounds)],
-        title=title,
-        x_label="ε (smaller is more private)" if beyond == "nothing" else "ε for each block (smaller is more private)",
-        y_label="wrong symbols, on average over all trips",
-        log_y=True,
-        path=FOLDER / f"{name}.svg",
+    save_chart(
+        curves_chart(
+            [
+                Curve(f"{impossible} has less (shaded: impossible)", x, bounds),
+                Curve("symveil, what auto takes", x, [error(each) for each in found]),
+                Curve("exponential, as published (J19)", x, [error(each) for each in papers], "dashed"),
+            ],
+            [Band("", x, [min(bounds) / 2] * len(x), bounds)],
+            title=title,
+            x_label="ε (smaller is more private)"
+            if beyond == "nothing"
+            else "ε for each block (smaller is more private)",
+            y_label="wrong symbols, on average over all trips",
+            log_y=True,
+        ),
+        FOLDER / f"{name}.svg",
     )
 
 

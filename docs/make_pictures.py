@@ -6,7 +6,8 @@ import architecture_picture
 
 import symveil as sv
 from symveil.examples.millford import millford, millford_trips, town_plan
-from symveil.pictures.plots import Curve, draw_curves
+from symveil.pictures.charts import Curve, curves_chart
+from symveil.pictures.plots import save_chart
 from symveil.pictures.svg import FONT
 from symveil.pictures.town_map import town_svg
 from symveil.randomness import NotPrivateSeededBits
@@ -26,16 +27,18 @@ def main() -> None:
         laws = [kind(words, epsilon=epsilon, calibration=calibration).distances() for epsilon in epsilons]
         return [law.expected_error for law in laws]
 
-    draw_curves(
-        [
-            Curve("exponential, as published (J19)", epsilons, errors(sv.Exponential, "classic"), "dashed"),
-            Curve("permute-and-flip, as published (B26)", epsilons, errors(sv.PermuteAndFlip, "classic")),
-            Curve("symveil, the same guarantee", epsilons, errors(sv.Exponential, "tight")),
-        ],
-        title="Price of privacy: symbols changed in a word of 14 over 4 letters",
-        x_label="ε (smaller is more private)",
-        y_label="expected symbols changed",
-        path=FOLDER / "price_of_privacy.svg",
+    save_chart(
+        curves_chart(
+            [
+                Curve("exponential, as published (J19)", epsilons, errors(sv.Exponential, "classic"), "dashed"),
+                Curve("permute-and-flip, as published (B26)", epsilons, errors(sv.PermuteAndFlip, "classic")),
+                Curve("symveil, the same guarantee", epsilons, errors(sv.Exponential, "tight")),
+            ],
+            title="Price of privacy: symbols changed in a word of 14 over 4 letters",
+            x_label="ε (smaller is more private)",
+            y_label="expected symbols changed",
+        ),
+        FOLDER / "price_of_privacy.svg",
     )
     medical = sv.load_model(Path(__file__).parents[1] / "examples" / "medical.json")
     (FOLDER / "medical.svg").write_text(medical.to_svg(), encoding="utf-8")
@@ -93,16 +96,18 @@ def draw_price_of_hiding_the_length() -> None:
         channel.append(sv.EditChannel("abcd", epsilon=epsilon, max_length=16).expected_edits(len(word)))
         law = sv.TruncatedLevenshtein(sv.words_up_to("abcd", 16), epsilon=epsilon).distances(word)
         truncated.append(law.bounds.upper if law.bounds else law.expected_error)
-    draw_curves(
-        [
-            Curve("Hamming: the length is public, substitutions are hidden", epsilons, hamming, "dashed"),
-            Curve("edit channel: insertions and deletions too", epsilons, channel),
-            Curve("truncated Levenshtein: the same, at most 16 letters", epsilons, truncated),
-        ],
-        title="Price of hiding the length: a word of 14 over 4 letters",
-        x_label="ε (smaller is more private)",
-        y_label="expected edits",
-        path=FOLDER / "price_of_hiding_the_length.svg",
+    save_chart(
+        curves_chart(
+            [
+                Curve("Hamming: the length is public, substitutions are hidden", epsilons, hamming, "dashed"),
+                Curve("edit channel: insertions and deletions too", epsilons, channel),
+                Curve("truncated Levenshtein: the same, at most 16 letters", epsilons, truncated),
+            ],
+            title="Price of hiding the length: a word of 14 over 4 letters",
+            x_label="ε (smaller is more private)",
+            y_label="expected edits",
+        ),
+        FOLDER / "price_of_hiding_the_length.svg",
     )
 
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration import certify
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs import rates
 from symveil.calibration.enumeration import EnumeratedLoss, Enumeration
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage, runs

@@ -16,7 +16,7 @@ import numpy as np
 from calibration_oracle import random_actions, random_automaton, random_chain
 from numpy.typing import NDArray
 
-from symveil.calibration.calibrate import Weighting
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.cost_table import between_positions, given
 from symveil.languages.costs import Cost, hamming

@@ -15,9 +15,9 @@ from calibration_oracle import random_chain
 from cost_oracle import distances
 from numpy.typing import NDArray
 
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, has_hidden_start
 from symveil.calibration.costs.graph import cost_graph
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage, runs

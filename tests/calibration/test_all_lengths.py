@@ -10,9 +10,10 @@ import pytest
 from cost_oracle import MOST_WORDS, exact_loss, random_language
 
 import symveil as sv
-from symveil.calibration.calibrate import Weighting, calibrated_rate
+from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.loss import searched_loss
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town
 from symveil.languages.any_length import runs_of_any_length

@@ -14,7 +14,6 @@ from cost_oracle import exact_loss, random_case, random_language
 
 import symveil as sv
 from symveil.calibration import enumeration
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certify import certified_rate
 from symveil.calibration.costs import loss as loss_module
 from symveil.calibration.costs import rates
@@ -24,6 +23,7 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import ProvedLoss, searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap

@@ -19,7 +19,6 @@ from graceful_oracle import MOST_WORDS, GracefulCase, random_graceful_case
 
 import symveil as sv
 from symveil.calibration import detours, graceful
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs import boxes as boxes_module
 from symveil.calibration.costs.blocks import INNER, Kind
 from symveil.calibration.costs.graph import cost_graph
@@ -27,11 +26,13 @@ from symveil.calibration.costs.loss import searched_loss, total_over_blocks
 from symveil.calibration.costs.outcome import Outcome
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
+from symveil.calibration.effort import splits
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
-from symveil.calibration.meeting_blocks import BlockComparison, splits
+from symveil.calibration.meeting_blocks import BlockComparison
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.meeting_windows import WindowSpread
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming

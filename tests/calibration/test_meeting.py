@@ -17,15 +17,18 @@ from cost_oracle import random_case
 import symveil as sv
 from symveil.calibration import certify, meeting, meeting_blocks, meeting_places
 from symveil.calibration import meeting as meeting_rates
-from symveil.calibration.calibrate import Weighting, calibrated_rate
+from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
-from symveil.calibration.meeting import meeting_work, met_loss, met_rate
+from symveil.calibration.effort import all_certificates_are_quick, halves_work
+from symveil.calibration.meeting import met_loss, met_rate
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.meeting_tables import Half, HalfTables
+from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
+from symveil.mechanisms import cost_weighted
 from symveil.numbers.progress import reporting_to
 
 
@@ -33,7 +36,7 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
     dice, compared, exact = random.Random(5), 0, 0
     for _ in range(300):
         case = random_case(dice, longest=7, chains=True)
-        if case is None or meeting_work(case.weighting) == math.inf:
+        if case is None or halves_work(case.weighting) == math.inf:
             continue
         found = met_loss(case.weighting, case.rate)
         assert found is not None
@@ -55,7 +58,7 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(mon
     dice, ended, proved = random.Random(6), 0, 0
     for _ in range(150):
         case = random_case(dice, longest=6, chains=True)
-        if case is None or meeting_work(case.weighting) == math.inf:
+        if case is None or halves_work(case.weighting) == math.inf:
             continue
         whole = met_loss(case.weighting, case.rate)
         assert whole is not None
@@ -86,7 +89,7 @@ def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.M
     dice, compared, tight = random.Random(7), 0, 0
     for _ in range(400):
         case = random_case(dice, longest=7, chains=True)
-        if case is None or case.weighting.adjacency != 2 or meeting_work(case.weighting) == math.inf:
+        if case is None or case.weighting.adjacency != 2 or halves_work(case.weighting) == math.inf:
             continue
         found = met_loss(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # in 64 bits
@@ -198,9 +201,9 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
     assert found.rate > Fraction(5, 4) * older.rate
     one, two = found.worst_pair
     assert pair_losses(weighting, found.rate, one[None, :], two[None, :])[0] <= 2
-    assert weighting.all_certificates_are_quick
+    assert all_certificates_are_quick(weighting)
     assert sv.Exponential(words, epsilon=2, adjacency=1).rate == found.rate
-    monkeypatch.setattr(Weighting, "all_certificates_are_quick", False)  # as in larger models
+    monkeypatch.setattr(cost_weighted, "all_certificates_are_quick", lambda _: False)  # as in larger models
     assert sv.Exponential(words, epsilon=2, adjacency=1).rate == older.rate
     assert sv.Exponential(words, epsilon=2, adjacency=1, cost="hamming").rate == found.rate  # it is asked for
     better = replace(found, rate=found.rate * 2)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs import boxes, rates
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.weighting import Weighting
 from symveil.languages.swap_costs import swap
 
 

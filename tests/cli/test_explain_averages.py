@@ -182,7 +182,7 @@ def test_without_epsilon_it_says_what_each_b_hides(ring, tmp_path) -> None:
         (("--mechanism", "online"), "epsilon: expected --epsilon with --mechanism, found none"),
         (("--compare",), "epsilon: expected --epsilon with --compare, found none"),
         (("--curves", "c.svg"), "epsilon: expected --epsilon with --curves, found none"),
-        (("--plot", "c.pdf"), "plot: expected"),
+        (("--plot", "c.gif"), "plot: expected"),
     ],
 )
 def test_what_needs_an_epsilon_says_so(ring, more, said) -> None:

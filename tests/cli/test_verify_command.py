@@ -147,7 +147,7 @@ def test_names_with_commas() -> None:
         ((PIN, "--alpha", "2", "--pair", "0,nobody"), "pair: expected states of the chain, found 'nobody'"),
         ((PIN, "--alpha", "2", "--pair", "0"), "pair: expected two states S,T"),
         ((PIN, "--alpha", "2", "--delta", "2"), "delta: expected a number from 0 to 1"),
-        ((PIN, "--alpha", "2", "--curve", "x.pdf"), "curve: expected a file name ending in .png, .svg or .json"),
+        ((PIN, "--alpha", "2", "--curve", "x.gif"), "curve: expected a file name ending in .svg, .png, .pdf or .json"),
         ((PIN, "--smallest-epsilon"), "delta: expected --delta with --smallest-epsilon, found none"),
         ((PIN, "--smallest-epsilon", "--delta", "0", "--alpha", "2"), "smallest-epsilon: expected it without"),
         ((PIN, "--smallest-epsilon", "--delta", "0", "--width", "0.1"), "expected it without --width and --bd"),

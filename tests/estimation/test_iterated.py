@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.calibrate import Weighting
+from symveil.calibration.weighting import Weighting
 from symveil.estimation.iterated import Iterates
 from symveil.formats.manifest import manifest_path
 from symveil.languages.costs import hamming

@@ -12,7 +12,7 @@ import pytest
 from symveil.errors import ParameterError
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.sequence_files import open_sequences
-from symveil.formats.sequences.stamps import StampReader, read_stamp
+from symveil.formats.sequences.stamps import StampReader, read_stamp, read_stamps
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 GOOD = [
@@ -54,6 +54,23 @@ def test_a_time_is_read_alike_whatever_stands_around_it(seed):
     assert list(zip(read.microseconds, read.kind, strict=True)) == [alone[text] for text in mixed]
 
 
+def test_many_times_at_once_are_read_as_one_by_one():
+    rng = random.Random(8)
+    texts = [*GOOD, *UNKNOWN, *(f"{year:04d}-02-29 00:00:00" for year in (0, 1, 1899, 1900, 2000, 2023, 2024, 9999))]
+    for _ in range(20_000):
+        text = f"{rng.choice([1, 1583, 1970, 2024, 9999]):04d}-{rng.randrange(14):02d}-{rng.randrange(33):02d}"
+        text += f"{rng.choice('Tt _')}{rng.randrange(26):02d}:{rng.randrange(61):02d}:{rng.randrange(62):02d}"
+        text += rng.choice(["", "Z", "z", "+", f"{rng.choice('+-')}{rng.randrange(25):02d}:{rng.randrange(61):02d}"])
+        if rng.random() < 0.2:
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice("0 :-x٣") + text[at + 1 :]
+        texts.append(text)
+    read = read_stamps(texts)
+    alone = [read_stamp(text) for text in texts]
+    assert list(zip(read.microseconds.tolist(), read.kind.tolist(), strict=True)) == alone
+    assert 2000 < sum(kind > 0 for _, kind in alone) < 18_000
+
+
 def test_a_declared_format_is_the_only_grammar():
     stamps = StampReader(date_format="%d.%m.%Y %H:%M").cells(pa.array(["01.02.2020 03:04", "2020-02-01T03:04:00"]))
     assert stamps.kind.tolist() == [2, 0]
@@ -86,6 +103,8 @@ def test_a_cell_of_a_sequence_has_all_times_or_the_first_and_the_last_or_the_fir
     stamps = StampReader().of_sequences(pa.array(texts), lengths)
     assert stamps.kind.tolist() == [2, 2, 2, 2, 0, 2, 2, 0, 0, 0, 0, 0, 1, 0]
     assert (stamps.microseconds // 10**6).tolist() == [1, 2, 3, 1, 0, 9, 1, 0, 0, 0, 0, 0, 1, 0]
+    for text in ("[" * 100_000, "[1" + "0" * 5000 + "]", "[NaN]", '{"a": 1}', '[["1970-01-01"]]'):
+        assert StampReader().of_sequences(pa.array([text]), np.array([2])).kind.tolist() == [0, 0]
     moments = [[EPOCH, EPOCH + timedelta(seconds=5)], None, [EPOCH]]
     lists = pa.array(moments, pa.list_(pa.timestamp("us", "UTC")))
     read = StampReader().of_sequences(lists, np.array([2, 1, 3]))

@@ -12,8 +12,9 @@ import symveil as sv
 from symveil.laws import public_words as drawing
 from symveil.laws.protection import typical_words
 from symveil.laws.public_words import uniform_words
-from symveil.mechanisms import attacker, attacker_windows
-from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.attacker import view as attacker
+from symveil.mechanisms.attacker import windows as attacker_windows
+from symveil.mechanisms.attacker.view import attacker_view
 
 from .test_attacker import (
     best_guess,

@@ -16,7 +16,7 @@ import symveil as sv
 from edit_oracle import Channel, neighbours, words
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import ParameterError, WordError
-from symveil.mechanisms import edit_channel
+from symveil.mechanisms.edit_channel import mechanism as edit_channel
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 pytestmark = pytest.mark.usefixtures("shared_cache")

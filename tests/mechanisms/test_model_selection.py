@@ -13,6 +13,7 @@ import symveil as sv
 from symveil.bounds.prior import Prior
 from symveil.calibration import meeting as meeting_rates
 from symveil.calibration.certify import certified_rate
+from symveil.calibration.effort import all_certificates_are_quick
 from symveil.examples.road_network import grid_roads, town
 from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
@@ -304,4 +305,5 @@ def test_without_a_cost_every_quick_certificate_is_used() -> None:
     plain, named = (sv.Exponential(words, epsilon=2, adjacency=1, cost=cost) for cost in (None, "hamming"))
     first = certified_rate(words, epsilon=Fraction(2), adjacency=1)
     assert plain.rate == named.rate > first.rate * Fraction(103, 100)
-    assert sv.Exponential(sv.runs(town(), 9), epsilon=2, adjacency=1).weighting.all_certificates_are_quick is False
+    weighting = sv.Exponential(sv.runs(town(), 9), epsilon=2, adjacency=1).weighting
+    assert all_certificates_are_quick(weighting) is False

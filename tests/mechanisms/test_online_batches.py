@@ -12,9 +12,9 @@ from mechanisms.batch_languages import KEY, OF_EACH_KIND, ROWS
 from mechanisms.random_models import chains, models
 from symveil.errors import ModelError
 from symveil.languages.graph import word_graph
-from symveil.mechanisms import online_batch
-from symveil.mechanisms.online import Online
-from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
+from symveil.mechanisms.online import batch as online_batch
+from symveil.mechanisms.online.batch import OnlineBatch, steps_to_each
+from symveil.mechanisms.online.mechanism import Online
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import choices
 

@@ -23,12 +23,12 @@ import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
-from symveil.mechanisms import optimal_programme
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.interoperability import excess
-from symveil.mechanisms.optimal import MOST_WORDS, Optimal
-from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
-from symveil.mechanisms.optimal_programme import MOST_ROWS, Programme
+from symveil.mechanisms.optimal import programme as optimal_programme
+from symveil.mechanisms.optimal.law import SolvedLaw, allowed_ratio
+from symveil.mechanisms.optimal.mechanism import MOST_WORDS, Optimal
+from symveil.mechanisms.optimal.programme import MOST_ROWS, Programme
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import precision
 from symveil.randomness import choices

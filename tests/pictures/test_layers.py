@@ -38,23 +38,23 @@ def distances(edges, first):
 def test_columns_are_distances_and_nothing_stands_in_the_way_of_anything(graph):
     keys, edges, first = graph
     grid = layered(keys, edges, first=first)
-    assert set(grid.places) == set(keys)
+    assert set(grid.spots) == set(keys)
     for key, distance in distances(edges, first).items():
-        assert grid.places[key][0] == distance
+        assert grid.spots[key][0] == distance
     for one, other in itertools.combinations(keys, 2):
-        (column, row), (its_column, its_row) = grid.places[one], grid.places[other]
+        (column, row), (its_column, its_row) = grid.spots[one], grid.spots[other]
         assert column != its_column or abs(row - its_row) >= 1
     spots = [spot for lane in grid.lanes.values() for spot in lane]
     for column, row in spots:
         assert all(
-            abs(row - node_row) >= 0.75 for node_column, node_row in grid.places.values() if node_column == column
+            abs(row - node_row) >= 0.75 for node_column, node_row in grid.spots.values() if node_column == column
         )
     for (column, row), (its_column, its_row) in itertools.combinations(spots, 2):
         assert column != its_column or abs(row - its_row) >= 0.5
     for (source, target), lane in grid.lanes.items():
-        begin, end = grid.places[source][0], grid.places[target][0]
+        begin, end = grid.spots[source][0], grid.spots[target][0]
         assert [column for column, _ in lane] == list(range(begin, end, 1 if end > begin else -1))[1:]
-    long_edges = {(s, t) for s, t in edges if abs(grid.places[s][0] - grid.places[t][0]) > 1}
+    long_edges = {(s, t) for s, t in edges if abs(grid.spots[s][0] - grid.spots[t][0]) > 1}
     assert set(grid.lanes) == long_edges
     assert grid == layered(keys, edges, first=first)
 
@@ -85,7 +85,7 @@ def test_lanes_and_loops_keep_off_the_nodes(graph, label):
 
 def test_a_chain_is_level_and_a_cycle_comes_back_in_a_lane_beside_it():
     grid = layered(range(6), [(n, (n + 1) % 6) for n in range(6)], first=[0])
-    assert [grid.places[n] for n in range(6)] == [(n, 0) for n in range(6)]
+    assert [grid.spots[n] for n in range(6)] == [(n, 0) for n in range(6)]
     (lane,) = grid.lanes.values()
     assert len({row for _, row in lane}) == 1
 
@@ -95,13 +95,13 @@ def test_crossings_are_removed():
     edges = [("s", f"a{n}") for n in range(5)] + [(f"a{n}", f"b{4 - n}") for n in range(5)]
     edges += [(f"b{n}", "t") for n in range(5)]
     keys = list(dict.fromkeys(key for edge in edges for key in edge))
-    places = layered(keys, edges, first="s").places
+    places = layered(keys, edges, first="s").spots
     middle = sorted((places[f"a{n}"][1], places[f"b{4 - n}"][1]) for n in range(5))
     assert [row for _, row in middle] == sorted(row for _, row in middle)
 
 
 def test_a_state_nobody_reaches_stands_before_what_it_leads_to():
-    places = layered("abcdx", ["ab", "bc", "cd", "xd"], first="a").places
+    places = layered("abcdx", ["ab", "bc", "cd", "xd"], first="a").spots
     assert places["x"][0] == places["d"][0] - 1
 
 

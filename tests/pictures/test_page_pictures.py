@@ -10,8 +10,7 @@ import pytest
 
 from symveil.errors import FileError
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.pictures.charts import Band, Curve, bars_svg, curves_svg, ticks
-from symveil.pictures.heat_maps import Cell, heat_grid_svg
+from symveil.pictures.charts import Band, Cell, Curve, bars_chart, curves_chart, heat_grid_chart, ticks
 from symveil.pictures.road_map import covers_most, flows_svg, road_map_svg
 
 HOSTILE = "<script>alert(1)</script>&\x00"
@@ -23,7 +22,9 @@ def texts(svg: str) -> list[str]:
 
 
 def test_bars_have_a_height_and_a_number_each() -> None:
-    svg = bars_svg([0, 1, 2], [0.5, 0.25, 0.25], title=HOSTILE, x_label="x", y_label="y", mark=0.75, mark_label="mean")
+    svg = bars_chart(
+        [0, 1, 2], [0.5, 0.25, 0.25], title=HOSTILE, x_label="x", y_label="y", mark=0.75, mark_label="mean"
+    ).to_svg()
     assert {"0: 0.5", "1: 0.25", "2: 0.25", "mean"} <= set(texts(svg))
     rects = [each for each in ET.fromstring(svg).iter() if each.get("fill") == "#86b6d9"]  # noqa: S314
     heights = [float(each.get("height", "0")) for each in rects]
@@ -32,13 +33,13 @@ def test_bars_have_a_height_and_a_number_each() -> None:
 
 
 def test_many_bars_are_cut_to_what_can_be_seen() -> None:
-    svg = bars_svg(range(1000), [0.0] * 500 + [0.1] * 10 + [0.0] * 490, title="", x_label="", y_label="")
+    svg = bars_chart(range(1000), [0.0] * 500 + [0.1] * 10 + [0.0] * 490, title="", x_label="", y_label="").to_svg()
     assert svg.count("<title>") == 11
 
 
 def test_curves_and_bands() -> None:
     curves = [Curve(HOSTILE, [0, 1, 2], [3, float("nan"), 1]), Curve("dots", [1], [2], "points")]
-    svg = curves_svg(curves, [Band("", [0, 1], [0, 1], [1, 2])], title="t", x_label="x", y_label="y", mark=1)
+    svg = curves_chart(curves, [Band("", [0, 1], [0, 1], [1, 2])], title="t", x_label="x", y_label="y", mark=1).to_svg()
     assert "dots" in texts(svg) and "<script" not in svg and "nan" not in svg
 
 
@@ -47,7 +48,7 @@ def test_powers_of_ten_on_both_axes() -> None:
     sizes = [10, 100, 1000]
     one, ten = Curve("one", sizes, [1e-6 * n for n in sizes]), Curve("ten", sizes, [1e-5 * n for n in sizes])
     gaps = Curve("zero", sizes, [0.0, 1e-4, 1e-3])
-    svg = curves_svg([one, ten, gaps], title="t", x_label="x", y_label="y", logarithmic=True)
+    svg = curves_chart([one, ten, gaps], title="t", x_label="x", y_label="y", logarithmic=True).to_svg()
     assert {"10", "100", "1000", "10⁻⁵", "10⁻²"} <= set(texts(svg)) and "nan" not in svg
     dots = [each for each in ET.fromstring(svg).iter() if each.tag.endswith("circle")]  # noqa: S314
     places = [(float(each.get("cx", "")), float(each.get("cy", ""))) for each in dots]
@@ -65,9 +66,9 @@ def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
 
 def test_a_grid_says_what_each_cell_is() -> None:
     cells = [Cell(column=0, row=0, heat=1, value="100%", annotation=HOSTILE, hint="start")]
-    svg = heat_grid_svg(
+    svg = heat_grid_chart(
         cells, title="t", columns=["0"], rows=["0"], x_label="x", y_label="y", value_meaning="P", annotation_meaning="μ"
-    )
+    ).to_svg()
     assert {"start", "100%", "x", "y", "P", "μ"} <= set(texts(svg)) and "<script" not in svg
 
 

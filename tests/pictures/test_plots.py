@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError, InputError, ParameterError
 from symveil.pictures import plots
-from symveil.pictures.plots import PALETTE, Band, Curve, draw_bars, draw_curves
+from symveil.pictures.charts import PALETTE, Band, Curve, bars_chart, curves_chart
+from symveil.pictures.plots import save_chart
+from symveil.pictures.text import BARS
 from symveil.storage import atomic
 
 X = [1.0, 2.0, 3.0]
@@ -29,11 +31,11 @@ WORDS = {"title": "costs $5 and $6", "x_label": "ε", "y_label": "E[ℓ] <&>"}
 
 
 def curves(path, **changes):
-    draw_curves(**{"curves": CURVES, "bands": BANDS, **WORDS, "path": path, **changes})
+    save_chart(curves_chart(**{"curves": CURVES, "bands": BANDS, **WORDS, **changes}), path)
 
 
 def bars(path, **changes):
-    draw_bars(**{"positions": [0, 1, 2], "heights": [0.5, 0.3, 0.2], **WORDS, "path": path, **changes})
+    save_chart(bars_chart(**{"positions": [0, 1, 2], "heights": [0.5, 0.3, 0.2], **WORDS, **changes}), path)
 
 
 DRAWINGS = pytest.mark.parametrize("draw", [curves, bars])
@@ -56,15 +58,50 @@ def test_an_svg_is_well_formed(draw, tmp_path):
 
 
 @DRAWINGS
+def test_a_pdf_is_one(draw, tmp_path):
+    draw(tmp_path / "plot.pdf")
+    assert (tmp_path / "plot.pdf").read_bytes().startswith(b"%PDF-")
+
+
+@DRAWINGS
+def test_without_matplotlib_there_is_svg_and_one_line_says_what_to_install(draw, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    draw(tmp_path / "plot.svg")
+    with pytest.raises(InputError, match=r"symveil\[plots\]"):
+        draw(tmp_path / "plot.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["plot.svg"]
+
+
+def test_png_and_svg_have_the_same_marks(tmp_path):
+    """Where the SVG has ink of a colour the PNG has it too: at the middle of the second bar, and above it not."""
+    bars(tmp_path / "plot.png", positions=[0, 1], heights=[0.25, 1.0])
+    bars(tmp_path / "plot.svg", positions=[0, 1], heights=[0.25, 1.0])
+    root = ElementTree.fromstring((tmp_path / "plot.svg").read_bytes())  # noqa: S314 - just written
+    first, second = (each for each in root.iter() if each.get("fill") == BARS)
+    with Image.open(tmp_path / "plot.png") as picture:
+        scale = picture.width / float(root.get("width"))
+        x = (float(first.get("x")) + float(first.get("width")) / 2) * scale
+        top, high = float(first.get("y")), float(first.get("height"))
+        inside, above = (
+            picture.convert("RGB").getpixel((round(x), round(y * scale))) for y in (top + high / 3, top - 12)
+        )
+    assert f"#{inside[0]:02x}{inside[1]:02x}{inside[2]:02x}" == BARS
+    assert above == (255, 255, 255)
+    assert float(second.get("height")) == pytest.approx(4 * high, abs=0.3)
+
+
+@DRAWINGS
 def test_only_the_file_itself_appears(draw, tmp_path):
     draw(tmp_path / "new" / "plot.png")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["plot.png"]
 
 
 @DRAWINGS
-@pytest.mark.parametrize("name", ["plot.pdf", "plot", "plot.png.txt", ".svg", ""])
+@pytest.mark.parametrize("name", ["plot.gif", "plot", "plot.png.txt", ".svg", ""])
 def test_other_suffixes_are_refused_before_anything_is_written(draw, name, tmp_path):
-    with pytest.raises(ParameterError, match=r"\.png or \.svg"):
+    with pytest.raises(ParameterError, match=r"\.svg, \.png or \.pdf"):
         draw(tmp_path / "new" / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -20,7 +20,7 @@ import symveil as sv
 from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal_programme import Programme
+from symveil.mechanisms.optimal.programme import Programme
 from symveil.release.batch import ReleasePlan, privatize_batch
 from symveil.tasks.budgets import grant_budget, ledger_status, person_status
 from symveil.tasks.check import check_manifest

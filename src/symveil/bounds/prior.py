@@ -69,7 +69,7 @@ class Prior:
             top = np.full(graph.state_count, _NEVER)
             top[filled] = np.maximum.reduceat(exponents, graph.first[filled])
             shifted = np.ldexp(values, np.maximum(exponents - top[self.source], -2000).astype(np.int32))
-            layers.append(_normalised(graph.sum_over_edges(shifted), top))
+            layers.append(_normalised(graph.sum_over(shifted), top))
         self._digits = [digits for digits, _ in reversed(layers)]
         self._exponent = [exponent for _, exponent in reversed(layers)]
         self.chance_of: list[Floats] = [np.zeros(graph.state_count)]

@@ -39,10 +39,10 @@ from numpy.typing import NDArray
 
 from symveil.calibration import kept
 from symveil.calibration.block_bounds import ChainSearch, chain_bounds, chain_search
-from symveil.calibration.calibrate import Weighting, covering_length
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.enumeration import MOST_WORDS, Enumeration, enumeration
 from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
+from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.errors import ParameterError
 from symveil.languages.costs import hamming

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.calibrate import Weighting
+from symveil.calibration.weighting import Weighting
 from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How

@@ -23,7 +23,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration import kept
-from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.certify import MOST_BALANCED_WORDS, graceful_rate
 from symveil.calibration.costs.blocks import root_work
@@ -33,14 +32,15 @@ from symveil.calibration.costs.outcome import LossyPair
 from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
+from symveil.calibration.effort import MOST_HALVES_WORK, halves_work, splits
 from symveil.calibration.enumeration import MOST_WORDS
-from symveil.calibration.meeting import meeting_work
-from symveil.calibration.meeting_blocks import BlockComparison, splits
+from symveil.calibration.meeting_blocks import BlockComparison
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.meeting_windows import WindowSpread
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -172,7 +172,7 @@ class GracefulProof:
         if self.weighting.with_shorter:
             return 0
         each = [replace(self.weighting, adjacency=length) for length in _COMPARED]
-        return max((one.adjacency for one in each if meeting_work(one) <= MOST_HALVES_WORK), default=0)
+        return max((one.adjacency for one in each if halves_work(one) <= MOST_HALVES_WORK), default=0)
 
     @computed_once
     def _searched(self) -> int:
@@ -207,7 +207,7 @@ class GracefulProof:
         if self._graph is None:
             return False
         if self.by_halves:
-            return meeting_work(replace(self.weighting, adjacency=self._halves)) <= _QUICK_HALVES_WORK
+            return halves_work(replace(self.weighting, adjacency=self._halves)) <= _QUICK_HALVES_WORK
         if self._searched < 1:
             return False
         window = longest_window(self._graph, patient=True)

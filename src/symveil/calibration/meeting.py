@@ -21,10 +21,8 @@ from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
-from scipy import sparse
 
 from symveil.calibration import kept
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.costs.loss import ProvedLoss, total_over_blocks
 from symveil.calibration.costs.outcome import Outcome
@@ -35,60 +33,20 @@ from symveil.calibration.costs.pairs import (
     rate_ruled_out,
     worse_pair,
 )
-from symveil.calibration.meeting_blocks import MOST_BYTES, BlockComparison, splits
+from symveil.calibration.meeting_blocks import BlockComparison
 from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PositionsComparison, TooLight, halves_at
+from symveil.calibration.meeting_places import PositionsComparison, TooLight
 from symveil.calibration.meeting_tables import HalfTables
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
-from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import How
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import exact
 
-_COMPARING = 150.0  # what comparing a word with others takes, in multiplications
-_NARROW = 0.75  # what three products of 32 bits take, in two of 64
 _TWO_POSITIONS = 2
-
-
-def meeting_work(weighting: Weighting) -> float:
-    """How many multiplications one rate takes; infinite where words are too many, too short, or no paths of a chain."""
-    language, cost = weighting.language, weighting.cost
-    graph = language.graph
-    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
-        return math.inf
-    if language.length < weighting.adjacency + 3:
-        return math.inf
-    states = graph.edge_count + 1 if weighting.balanced else graph.state_count
-    width = float(states * cost.phases)
-    counts = _path_counts(language)
-    length, public = language.length, language.public_start
-    if weighting.adjacency == _TWO_POSITIONS:
-        cut = halves_at(length, public_start=public)
-        halves, multiplying = max(counts[cut], counts[length - cut]), _NARROW
-    else:
-        split = splits(length, weighting.adjacency, public_start=public)
-        halves, multiplying = max(counts[split[1] - 1], counts[length - split[0] - 1]), 1.0
-    # about: paths from the start
-    return math.inf if halves * width * 8 > MOST_BYTES else 2 * counts[length] * (multiplying * width + _COMPARING)
-
-
-def _path_counts(language: RunLanguage) -> list[float]:
-    """How many words of each length begin at the start, in floats."""
-    graph = language.graph
-    steps = sparse.csr_array(
-        (np.ones(graph.edge_count), (graph.source, graph.target)), shape=(graph.state_count, graph.state_count)
-    )
-    now = np.zeros(graph.state_count)
-    now[graph.start] = 1.0
-    counts = [1.0]
-    with np.errstate(over="ignore"):  # infinitely many are too many, which is all that is asked
-        for _ in range(language.length):
-            now = steps.T @ now
-            counts.append(float(now.sum()))
-    return counts
 
 
 def met_loss(
@@ -103,7 +61,7 @@ def met_loss(
     Parameters
     ----------
     weighting
-        The language with its costs, prior and adjacency, `meeting_work` of which is affordable.
+        The language with its costs, prior and adjacency, `halves_work` of which is affordable.
     rate
         η of the exponential weights, or the height of a staircase's steps.
     epsilon
@@ -185,7 +143,7 @@ def met_rate(
     Parameters
     ----------
     weighting
-        The language with its costs, prior and adjacency, `meeting_work` of which is affordable.
+        The language with its costs, prior and adjacency, `halves_work` of which is affordable.
     epsilon
         The budget.
     progress

@@ -12,22 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, Kind
+from symveil.calibration.effort import MOST_BYTES, splits
 from symveil.calibration.meeting_groups import Groups, Worst, groups_of, worst_in_groups
 from symveil.calibration.meeting_tables import THREADS, Floats, Half, HalfTables, Integers
 from symveil.models.word import Codes
 
-MOST_BYTES = 400 << 20  # for the vectors of one table
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
-
-
-def splits(length: int, adjacency: int, *, public_start: bool) -> tuple[int, int]:
-    """After how many symbols words are cut.
-
-    >>> splits(9, 2, public_start=False)
-    (3, 5)
-    """
-    first = max(2 if public_start else 1, (length - adjacency) // 2)
-    return first, first + adjacency
 
 
 class BlockComparison:

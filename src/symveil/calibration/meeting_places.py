@@ -20,6 +20,7 @@ import numpy as np
 
 from symveil.calibration.costs.blocks import WHOLE, Kind
 from symveil.calibration.costs.pairs import Pair
+from symveil.calibration.effort import halves_at
 from symveil.calibration.meeting_groups import (
     Floats,
     Groups,
@@ -39,15 +40,6 @@ _MOST_WRONG = 0.01
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it
 _MOST_CACHED = 100_000_000  # words whose Z is kept, so that it is computed once and not three times
 _TILE = 1 << 18  # multiplications that libraries of linear algebra leave to one thread: two threads are ours
-
-
-def halves_at(length: int, *, public_start: bool) -> int:
-    """After how many symbols words are cut: two at least are before it that adjacent words can differ in.
-
-    >>> halves_at(9, public_start=False), halves_at(5, public_start=True)
-    (5, 3)
-    """
-    return max(3 if public_start else 2, (length + 1) // 2)
 
 
 class TooLight(Exception):  # noqa: N818 - no error: the next precision is taken

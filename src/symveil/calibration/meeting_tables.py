@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.calibration.calibrate import Weighting
+from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes

@@ -136,7 +136,7 @@ class RunBallBounds:
         gain = np.zeros(self._graph.state_count)
         filled = np.flatnonzero(np.diff(self._graph.first))
         gain[filled] = np.maximum.reduceat(own - changed, self._graph.first[filled])
-        total = self._graph.sum_over_edges(changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
+        total = self._graph.sum_over(changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
         return np.asarray(np.minimum(everything, total))
 
 

@@ -41,7 +41,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what an analyst cannot learn, and what the published mechanisms would have made of the same trips.
     """
-    from symveil.mechanisms.attacker import percent
+    from symveil.mechanisms.attacker.view import percent
     from symveil.numbers.rationals import shown_at_least, spelled
     from symveil.tasks.demo import run_demo
     from symveil.tasks.demo_report import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
@@ -129,7 +129,12 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_js
 @command("reproduce", example="symveil reproduce jones2019 --plots figures")
 @click.argument("paper", metavar="[PAPER]", required=False)
 @click.option("--plots", metavar="DIR", type=PATH, help="Also draw the figures into this folder.")
-@choice_option("--format", "suffix", of=("png", "svg"), text="With --plots: of the files.")
+@choice_option(
+    "--format",
+    "suffix",
+    of=("svg", "png", "pdf"),
+    text="With --plots: of the files; .png and .pdf need symveil[plots].",
+)
 @json_option
 def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_json: bool) -> None:
     """Show every published figure next to ours.

@@ -63,8 +63,8 @@ def explain_command(
     position among the words within it.
     """
     pictures = _pictures()(**typed)
-    require_suffix("plot", pictures.plot, (".png", ".svg"))
-    require_suffix("curves", pictures.curves, (".png", ".svg", ".json"))
+    require_suffix("plot", pictures.plot, (".svg", ".png", ".pdf"))
+    require_suffix("curves", pictures.curves, (".svg", ".png", ".pdf", ".json"))
     if mechanism.epsilon is None:
         if source.word is not None or source.model is None:
             raise InputError("epsilon: expected --epsilon E, or --model and --length alone, found none")

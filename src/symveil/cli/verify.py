@@ -45,7 +45,7 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
 
     question = Question(**typed)
     delta, curve = question.delta, question.curve
-    require_suffix("curve", curve, (".png", ".svg", ".json"))
+    require_suffix("curve", curve, (".svg", ".png", ".pdf", ".json"))
     question.check(is_channel=is_channel_table(chain))
     if question.smallest_epsilon and (question.width is not None or symmetric or ld):
         # the search makes brackets as narrow as its question needs, and has no use for ld and bd

@@ -15,6 +15,7 @@ from flint import fmpq
 from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Reply, Solved, built, replies
 from symveil.errors import TooLargeError
 from symveil.graphs.strong_components import strong_components
+from symveil.graphs.walk import Walk
 
 _MOST_POSITIONS = 3_000
 _MOST_REPLIES = 200_000
@@ -57,26 +58,21 @@ def cheapest_function(game: EditGame, solved: Solved, costs: EditCosts) -> EditF
 
 def _play(game: EditGame, solved: Solved, costs: EditCosts) -> _Play:
     scale = lcm(*(cost.denominator for cost in (*costs.insert, *costs.erase)))
-    number, order = {(0, 0): 0}, [(0, 0)]
-    play = _Play(order, [], [], [], scale)
+    walk: Walk[Position, None] = Walk([(0, 0)])
+    play = _Play(walk.nodes, [], [], [], scale)
     count = 0
-    for x, y in order:  # it grows while it is read
+    for number, (x, y) in walk:
         play.events.append(list(game.true_moves[x]))
         play.options.append([])
         play.replies.append([])
         for event, after in game.true_moves[x].items():
             results = list(replies(game, solved, costs, x, y, event).values())
             count += len(results)
-            row = []
-            for each in results:
-                position = (after, each.after)
-                if position not in number:
-                    number[position] = len(number)
-                    order.append(position)
-                row.append((int(each.cost * scale), number[position]))
-            play.options[-1].append(row)
+            play.options[-1].append(
+                [(int(each.cost * scale), walk.meet((after, each.after), number, None)) for each in results]
+            )
             play.replies[-1].append(results)
-        if len(order) > _MOST_POSITIONS or count > _MOST_REPLIES:
+        if len(walk) > _MOST_POSITIONS or count > _MOST_REPLIES:
             raise TooLargeError(
                 f"synthesis: expected at most {_MOST_POSITIONS} positions and {_MOST_REPLIES} answers to find the "
                 "cheapest, found more; leave the costs out, or name fewer insertable events"

@@ -23,15 +23,16 @@ import numpy as np
 
 from symveil.errors import WordError
 from symveil.graphs.state_sets import Image, StateSet, members, set_of
+from symveil.graphs.walk import Walk
 from symveil.numbers.once import computed_once
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.estimators import ExplorationLimit, estimator
 from symveil.verification.opacity.exploration import Explored, Numbers, explore
 from symveil.verification.opacity.notions import Question
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 
 Events = tuple[int, ...]
 
@@ -418,18 +419,13 @@ def greedy_function(game: EditGame, solved: Solved, costs: EditCosts) -> EditFun
 
 def built(game: EditGame, reply: Callable[[int, int, int], Reply]) -> EditFunction:
     """The machine of a positional strategy, of the positions that it can reach."""
-    number = {(0, 0): 0}
-    order = [(0, 0)]
+    walk: Walk[tuple[int, int], None] = Walk([(0, 0)])
     answers: list[dict[str, Answer]] = []
     events = game.observed.events
-    for x, y in order:  # it grows while it is read
+    for number, (x, y) in walk:
         row: dict[str, Answer] = {}
         for event, after in game.true_moves[x].items():
             chosen = reply(x, y, event)
-            position = (after, chosen.after)
-            if position not in number:
-                number[position] = len(number)
-                order.append(position)
-            row[events[event]] = game.observed.spelled(chosen.shown), number[position]
+            row[events[event]] = game.observed.spelled(chosen.shown), walk.meet((after, chosen.after), number, None)
         answers.append(row)
     return EditFunction(answers=tuple(answers))

@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from symveil.enforcement.edit_game import EditFunction
 from symveil.errors import InternalError
+from symveil.graphs.state_sets import StateSet
+from symveil.graphs.walk import Walk
 from symveil.models.names import unlike
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.verification.opacity.observation import Observed, observer
@@ -172,17 +174,13 @@ def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
 def _require_possible(system: PartiallyObserved, moves: Machine) -> None:
     """Refuse strings that the system cannot produce."""
     observed = Observed(system)
-    start = (observed.start, 0)
-    border, known = [start], {start}
-    while border:
-        estimate, number = border.pop()
-        for event, target in moves[number].items():
+    walk: Walk[tuple[StateSet, int], None] = Walk([(observed.start, 0)])
+    for position, (estimate, state) in walk:
+        for event, target in moves[state].items():
             after = observed.steps[observed.event_number[event]](estimate)
             if not after:
                 raise InternalError("synthesis: something is shown that the system cannot produce; please report this")
-            if (after, target) not in known:
-                known.add((after, target))
-                border.append((after, target))
+            walk.meet((after, target), position, None)
 
 
 class _Names(dict[Key, str]):

@@ -7,21 +7,21 @@ observations away from violations against what cannot be disabled (docs/theory/o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from symveil.enforcement.edit_game import Events
 from symveil.errors import WordError
+from symveil.graphs.walk import Walk
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import estimator
-from symveil.verification.opacity.exploration import NOWHERE, SINK, explore
+from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, estimator
+from symveil.verification.opacity.exploration import explore
 from symveil.verification.opacity.notions import Question
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,18 +110,14 @@ def supremal_supervisor(
     lost = _lost(moves, controllable)
     if 0 in lost:
         return _uncontrollable_violation(moves, controllable)
-    number, order = {0: 0}, [0]
+    walk: Walk[int, None] = Walk([0])
     enabled: list[dict[str, int]] = []
     disabled: list[tuple[str, ...]] = []
-    for state in order:  # it grows while it is read
+    for position, state in walk:
         row: dict[str, int] = {}
         for event, after in moves[state].items():
-            if after == SINK or after in lost:
-                continue
-            if after not in number:
-                number[after] = len(number)
-                order.append(after)
-            row[observed.events[event]] = number[after]
+            if after != SINK and after not in lost:
+                row[observed.events[event]] = walk.meet(after, position, None)
         enabled.append(row)
         disabled.append(tuple(observed.events[event] for event in moves[state] if observed.events[event] not in row))
     return Supervisor(enabled=tuple(enabled), disabled=tuple(disabled))
@@ -146,14 +142,11 @@ def _lost(moves: list[dict[int, int]], controllable: frozenset[int]) -> set[int]
 
 def _uncontrollable_violation(moves: list[dict[int, int]], controllable: frozenset[int]) -> Events:
     """A shortest observation of uncontrollable events that violates opacity; there is one."""
-    queue: deque[tuple[int, Events]] = deque([(0, ())])
-    known = {0}
-    while queue:
-        state, events = queue.popleft()
+    walk: Walk[int, int] = Walk([0])
+    for position, state in walk:
         if state == SINK:
-            return events
+            return walk.way_to(position)
         for event, after in moves[state].items():
-            if event not in controllable and after not in known:
-                known.add(after)
-                queue.append((after, (*events, event)))
+            if event not in controllable:
+                walk.meet(after, position, event)
     raise AssertionError("the start is lost")

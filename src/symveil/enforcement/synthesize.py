@@ -20,8 +20,9 @@ from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number, exact
 from symveil.pictures.diagram import Diagram
+from symveil.verification.opacity.estimators import ExplorationLimit
 from symveil.verification.opacity.notions import Question, read_question
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for
 from symveil.verification.opacity.violation import ViolationProbability, violation_on

@@ -95,16 +95,13 @@ class ChainTables:
         paths = np.arange(graph.edge_count)[None, :]
         for _ in range(order - 1):
             after = graph.target[paths[-1]]
-            many = np.diff(graph.first)[after]
-            if int(many.sum()) > _MOST_PATHS:
+            if int(graph.degrees[after].sum()) > _MOST_PATHS:
                 raise InputError(
                     f"estimate: expected a model with at most {_MOST_PATHS:,} paths of {order} symbols, found more; "
                     "use a smaller order"
                 )
-            longer = np.repeat(paths, many, axis=1)
-            begins = np.repeat(graph.first[after], many)
-            within = np.arange(len(begins)) - np.repeat(np.cumsum(many) - many, many)
-            paths = np.concatenate([longer, (begins + within)[None, :]])
+            path, edge = graph.expand(after)
+            paths = np.concatenate([paths[:, path], edge[None, :]])
         return paths
 
     def _ends(self, chances: Floats, weights: Sequence[Floats]) -> Floats:

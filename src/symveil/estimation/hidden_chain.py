@@ -192,7 +192,7 @@ class HiddenChain:
 
     def normalised(self, steps: Floats) -> Floats:
         """The chain whose edges are taken in these proportions; states that are never left leave by all alike."""
-        totals = self.graph.sum_over_edges(steps)
+        totals = self.graph.sum_over(steps)
         widths = np.diff(self.graph.first)
         below = totals[self.source]
         return np.asarray(np.where(below > 0, steps / np.where(below > 0, below, 1.0), 1.0 / widths[self.source]))

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ParameterError
-from symveil.pictures.charts import Whisker, whiskers_svg
-from symveil.pictures.heat_maps import heat_map_svg
+from symveil.pictures.charts import Whisker, heat_chart, whiskers_chart
 from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
 
 if TYPE_CHECKING:
@@ -165,9 +164,9 @@ class NamedTable:
         if self.codes.shape[1] == 2 and len(self.symbols) <= _LARGEST_MAP:
             values = np.full((len(self.symbols), len(self.symbols)), np.nan)
             values[self.codes[:, 0], self.codes[:, 1]] = self.numbers["consistent"]
-            return heat_map_svg(
+            return heat_chart(
                 values, names=self.symbols, title=f"{self.statistic}: {self.what}, consistent{self.caveat}"
-            )
+            ).to_svg()
         middle = self.numbers["consistent"]
         low, high = (np.where(np.isnan(self.numbers[name]), middle, self.numbers[name]) for name in ("low", "high"))
         column, label = self.drawn_beside or (None, "")
@@ -184,7 +183,7 @@ class NamedTable:
         if all(_HOUR.fullmatch(bar.name) for bar in bars):
             bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
         title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
-        return whiskers_svg(bars, title=title, reference=label, heading=True)
+        return whiskers_chart(bars, title=title, reference=label).titled().to_svg()
 
     def _on_map(self, places: Mapping[str, Road]) -> str:
         order = self.codes.shape[1]

@@ -1,6 +1,6 @@
-"""Graphs without a meaning: components and sets of states.
+"""Graphs without a meaning: edges as flat arrays, components and sets of states.
 
 Lives here: what is true of any graph.
 May not live here: models, words and probabilities.
-Stands on errors.
+Stands on numbers.
 """

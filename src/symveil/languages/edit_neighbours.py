@@ -321,8 +321,7 @@ def most_edges(*, symbols: int, within: int, max_length: int, graph: WordGraph |
             total += min(most_profiles(within, position), words) * groups
             words = min(words * symbols, _MANY)
     else:
-        leaving = np.diff(graph.first)
-        source = np.repeat(np.arange(graph.state_count), leaving)
+        leaving, source = graph.degrees, graph.source
         paths = np.zeros(graph.state_count)
         paths[graph.start] = 1
         for position in range(max_length):

@@ -11,17 +11,18 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, TooLargeError
+from symveil.graphs.csr import Csr, Reordered
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.numbers.ranges import offsets
 
 _MOST_SUBSETS = 1_000_000
 
@@ -39,30 +40,23 @@ AnyModel = Model | PartiallyObserved | LabelledChain
 class Arrivals:
     """Where edges arrive: a state with a symbol that leads there. In a chain that is a state.
 
-    Edge e arrives at number `of_edge[e]`; `by_arrival` lists edges in the order of their arrivals.
+    Edge e arrives at number `of_edge[e]`; `edges` lists edges by their arrivals.
     """
 
     target: NDArray[np.int64] = field(repr=False)
     symbol: NDArray[np.int64] = field(repr=False)
     of_edge: NDArray[np.int64] = field(repr=False)
-    by_arrival: NDArray[np.int64] = field(repr=False)
-    begin: NDArray[np.int64] = field(repr=False)
+    edges: Reordered = field(repr=False)
 
     @property
     def one_for_each_state(self) -> bool:
         """Whether no state is entered by two symbols."""
         return bool((np.diff(self.target) > 0).all())  # they are in the order of states
 
-    def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each arrival the sum of `values` (one, or one row, per edge) over the edges that arrive there."""
-        if not len(self.begin):
-            return np.zeros((0, *values.shape[1:]), dtype=values.dtype)
-        return np.asarray(np.add.reduceat(values[self.by_arrival], self.begin, axis=0))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WordGraph:
-    """States 0 … S−1 and, for each, its edges: `symbol[e]` leads to `target[e]` for e in first[s] … first[s+1].
+class WordGraph(Csr):
+    """States and, for each, its edges in the order of their symbols: `symbol[e]` leads to `target[e]`.
 
     `prior[e]` is the public probability of an edge, where the model has one. In a chain the state
     after a symbol is known from the symbol alone (`state_is_symbol`).
@@ -70,56 +64,21 @@ class WordGraph:
 
     alphabet: Alphabet
     start: int
-    first: NDArray[np.int64] = field(repr=False)
     symbol: NDArray[np.int32] = field(repr=False)
     target: NDArray[np.int32] = field(repr=False)
     accepting: NDArray[np.bool_] = field(repr=False)
     prior: tuple[Fraction, ...] | None = field(repr=False, default=None)
     state_is_symbol: bool = False
 
-    @property
-    def state_count(self) -> int:
-        """S."""
-        return len(self.accepting)
-
-    @property
-    def edge_count(self) -> int:
-        """E."""
-        return len(self.symbol)
-
-    @property
-    def widest(self) -> int:
-        """D: the largest number of edges from one state."""
-        return int(np.diff(self.first).max(initial=0))
-
-    @property
-    def source(self) -> NDArray[np.int64]:
-        """The state that each edge leaves."""
-        return np.repeat(np.arange(self.state_count), np.diff(self.first))
-
-    def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(first, edge): symbol σ is read by edge[first[σ]] … edge[first[σ+1] − 1], at most one from each state."""
-        counts = np.bincount(self.symbol, minlength=len(self.alphabet))
-        return np.concatenate([[0], np.cumsum(counts)]), np.argsort(self.symbol, kind="stable")
+    def edges_by_symbol(self) -> Reordered:
+        """The edges in the order of their symbols: at most one from each state reads a symbol."""
+        return Csr.from_edges(self.symbol, self.target, len(self.alphabet))
 
     def arrivals(self) -> Arrivals:
         """Where edges arrive, in the order of states and symbols."""
         letters = max(len(self.alphabet), 1)
         known, of_edge = np.unique(self.target.astype(np.int64) * letters + self.symbol, return_inverse=True)
-        by_arrival = np.argsort(of_edge, kind="stable")
-        begin = np.searchsorted(of_edge[by_arrival], np.arange(len(known)))
-        return Arrivals(known // letters, known % letters, of_edge, by_arrival, begin)
-
-    def edges(self, state: int) -> range:
-        """The numbers of a state's edges."""
-        return range(int(self.first[state]), int(self.first[state + 1]))
-
-    def sum_over_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each state the sum of `values` (one, or one row, per edge) over its edges."""
-        sums = np.zeros((self.state_count, *values.shape[1:]), dtype=values.dtype)
-        filled = np.flatnonzero(np.diff(self.first))
-        sums[filled] = np.add.reduceat(values, self.first[filled], axis=0)
-        return sums
+        return Arrivals(known // letters, known % letters, of_edge, Csr.from_edges(of_edge, self.target, len(known)))
 
     def step(self, state: int, symbol: int) -> int | None:
         """Where a symbol leads, or None."""
@@ -202,18 +161,13 @@ def _chain_graph(chain: MarkovChain) -> WordGraph:
     return WordGraph(
         alphabet=alphabet,
         start=start,
-        first=_offsets([source for source, _, _ in rows], size),
+        first=offsets(np.bincount([source for source, _, _ in rows], minlength=size)),
         symbol=targets,
         target=targets,
         accepting=np.ones(size, dtype=np.bool_),
         prior=tuple(chance for _, _, chance in rows),
         state_is_symbol=True,
     )
-
-
-def _offsets(sources: Iterable[int], size: int) -> NDArray[np.int64]:
-    counts = np.bincount(np.fromiter(sources, dtype=np.int64), minlength=size)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _subset_graph(transitions: Iterable[Transition], initial: str, accepting: frozenset[str]) -> WordGraph:
@@ -254,7 +208,7 @@ def _subset_graph(transitions: Iterable[Transition], initial: str, accepting: fr
     return WordGraph(
         alphabet=alphabet,
         start=0,
-        first=_offsets([source for source, _, _ in rows], len(number)),
+        first=offsets(np.bincount([source for source, _, _ in rows], minlength=len(number))),
         symbol=np.array([code for _, code, _ in rows], dtype=np.int32),
         target=np.array([target for _, _, target in rows], dtype=np.int32),
         accepting=np.array([bool(subset & accepting) for subset in number], dtype=np.bool_),

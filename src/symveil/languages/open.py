@@ -244,7 +244,7 @@ class OpenRuns(_SecretLengths):
         """ways[k][s]: exactly how many words complete from s with exactly k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
         for _ in range(self.max_length):
-            layers.append(self.graph.sum_over_edges(layers[-1][self.graph.target]))
+            layers.append(self.graph.sum_over(layers[-1][self.graph.target]))
         return layers
 
     @computed_once

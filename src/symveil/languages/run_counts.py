@@ -144,9 +144,9 @@ def ways_to_finish(language: RunLanguage) -> NDArray[np.int64] | None:
     for symbols in range(language.largest_distance):
         following = ways[symbols][graph.target]
         # floats first: they do not overflow, and are nearly right
-        if (graph.sum_over_edges(following.astype(np.float64)) * passed).max(initial=0.0) > _LARGEST / 2:
+        if (graph.sum_over(following.astype(np.float64)) * passed).max(initial=0.0) > _LARGEST / 2:
             return None
-        ways[symbols + 1] = graph.sum_over_edges(following) * passed
+        ways[symbols + 1] = graph.sum_over(following) * passed
     return ways
 
 
@@ -243,4 +243,4 @@ def _step_back(graph: WordGraph, layer: Layer, own: int, edge_weights: Layer | N
     match = graph.symbol == own
     values[match, :-1] = after[match]
     values[~match, 1:] = after[~match]
-    return graph.sum_over_edges(values)
+    return graph.sum_over(values)

@@ -27,6 +27,7 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import can_count, ways_to_finish
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
+from symveil.numbers.ranges import spread
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
@@ -61,8 +62,7 @@ class Hits:
         self.symbol, self.state = pairs[:, 0].astype(np.int64), np.append(pairs[:, 1], 0).astype(np.int64)
         counts = np.bincount(self.symbol, minlength=len(graph.alphabet))
         self.of = np.full((len(graph.alphabet), int(counts.max())), len(self.symbol), dtype=np.int64)
-        index = np.arange(len(self.symbol)) - np.repeat(np.cumsum(counts) - counts, counts)
-        self.of[self.symbol, index] = np.arange(len(self.symbol))
+        self.of[spread(counts)] = np.arange(len(self.symbol))
         self._count_requested = 0
         self._cached: Paths | None = None
 

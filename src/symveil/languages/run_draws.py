@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
+from symveil.numbers.ranges import spread
 from symveil.randomness import BitSource, Boundaries
 
 
@@ -187,16 +188,16 @@ def _backward(weights: RunWeights, words: Codes) -> NDArray[np.float64]:
 def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
     """One phase: V(i,·) = κ_far·(A V(i+1,·)) + Σ over listed symbols (κ − κ_far)·(the edges that read them)."""
     graph, metric = weights.graph, weights.costs.metric(position)
-    source, (first, by_symbol) = weights.edge_sources, weights.edges_by_symbol
+    source, by_symbol = weights.edge_sources, weights.edges_by_symbol
     after = after[:, 0, :]
     values = after[graph.target]
     if weights.is_weighted:
         values *= weights.edge_weights[:, None]
-    layer = graph.sum_over_edges(values) * weights.step_weights[weights.costs.far, 0]
-    lane, listed = _spread(np.arange(len(own)), metric.first[own], metric.first[own + 1])
+    layer = graph.sum_over(values) * weights.step_weights[weights.costs.far, 0]
+    lane, listed = spread(np.diff(metric.first)[own], metric.first[own])
     read = metric.symbol[listed]
-    index, result = _spread(np.arange(len(read)), first[read], first[read + 1])
-    edge, lane = by_symbol[result], lane[index]
+    index, result = by_symbol.expand(read)
+    edge, lane = by_symbol.number[result], lane[index]
     gain = weights.excess[metric.level[listed]][index] * weights.edge_weights[edge] * after[graph.target[edge], lane]
     if metric.only_itself:
         # a state has one edge for a symbol at most, so that no entry occurs twice
@@ -204,13 +205,6 @@ def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np
     else:
         np.add.at(layer, (source[edge], lane), gain)
     return np.asarray(layer[:, None, :])
-
-
-def _spread(values: Rows, begin: Rows, end: Rows) -> tuple[Rows, Rows]:
-    """Each value as often as its range is long, and the numbers in the ranges, one range after the other."""
-    counts = end - begin
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(values, counts), np.repeat(begin, counts) + within
 
 
 def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -230,7 +224,7 @@ def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np
         else:
             reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
         worths[:, phase, :] = reached * worth(weights, levels, phase)[:, which]
-    return graph.sum_over_edges(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
+    return graph.sum_over(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
 
 
 def worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from symveil.languages.compiling import compiled
 from symveil.languages.run_draws import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
+from symveil.numbers.ranges import offsets
 from symveil.randomness import BitSource
 
 _LANES = 16
@@ -47,16 +48,16 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
     released = codes.copy()
     decided = np.zeros(len(codes), dtype=np.bool_)
     by_symbol = weights.edges_by_symbol
-    offsets = np.cumsum([0, *(len(metric.symbol) for metric in costs.metrics)])
-    near_first = np.stack([metric.first + offset for metric, offset in zip(costs.metrics, offsets[:-1], strict=True)])
+    begins = offsets(np.array([len(metric.symbol) for metric in costs.metrics]))
+    near_first = np.stack([metric.first + offset for metric, offset in zip(costs.metrics, begins[:-1], strict=True)])
     arguments: tuple[Any, ...] = (
         graph.first,
         graph.symbol,
         graph.target,
         weights.edge_weights,
         weights.is_weighted,
-        by_symbol[0],
-        by_symbol[1],
+        by_symbol.first,
+        by_symbol.number,
         weights.edge_sources,
         weights.final_weights,
         graph.start,

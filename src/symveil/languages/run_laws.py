@@ -142,7 +142,7 @@ def _flows(
     for position in reversed(range(begin, length)):
         if more:
             reached = behind[-1][arrivals.target] * _worth_of_all(weights, (codes, *more), position)[:, None, :]
-            after = graph.sum_over_edges(reached[arrivals.of_edge] * weights.edge_weights[:, None, None])
+            after = graph.sum_over(reached[arrivals.of_edge] * weights.edge_weights[:, None, None])
         else:
             after = moved_back(weights, codes[:, position], position, behind[-1])
         behind.append(after / after.max(axis=(0, 1)))
@@ -154,7 +154,7 @@ def _flows(
     for position in range(begin, length):
         own = codes[:, position]
         levels = costs.levels(position, own[None, :], arrivals.symbol[:, None])
-        arriving = arrivals.sum_over_edges(now[weights.edge_sources] * weights.edge_weights[:, None, None])
+        arriving = arrivals.edges.sum_over(now[weights.edge_sources] * weights.edge_weights[:, None, None])
         flow, following = np.zeros((len(arrivals.target), count)), np.zeros_like(now)
         for phase in range(costs.phases):
             to = costs.next_phase[levels, phase]

@@ -56,7 +56,7 @@ def product_size(language: RunLanguage, codes: Codes) -> AutomatonSize:
     AutomatonSize(state_count=11, edge_count=10)
     """
     graph = language.graph
-    source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+    source = graph.source
     # reached[y, e]: state y with e errors
     reached = np.zeros((graph.state_count, 1), dtype=np.bool_)
     reached[graph.start] = True
@@ -315,11 +315,10 @@ def _steps(language: FreeLanguage | RunLanguage, codes: Codes) -> _Steps:
         final[0, 0] = 1.0
         return _Steps(nowhere, nowhere, weight, np.tile([True, False], (length, 1)), start=0, final=final)
     graph = runs.graph
-    source = np.repeat(np.arange(graph.state_count, dtype=np.int64), np.diff(graph.first))
     match = graph.symbol[None, :] == np.asarray(codes)[:, None]
     weight = np.ones((length, graph.edge_count))
     if runs.public_start and length:
         weight[0, ~match[0]] = 0.0  # the first symbol is given
     final = np.zeros((graph.state_count, length + 1))
     final[graph.accepting, 0] = 1.0
-    return _Steps(source, graph.target.astype(np.int64), weight, match, start=graph.start, final=final)
+    return _Steps(graph.source, graph.target.astype(np.int64), weight, match, start=graph.start, final=final)

@@ -31,6 +31,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.graphs.csr import Reordered
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
@@ -38,6 +39,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
+from symveil.numbers.ranges import offsets
 
 _MOST_EDGES = 20_000_000
 
@@ -74,11 +76,10 @@ def pair_graph(language: RunLanguage) -> PairGraph:
     number[edges] = 1 + len(beginning) + np.arange(len(edges))
     # the edge behind each state, the first symbols' included
     edge_of = np.concatenate([beginning, edges])
-    degree = np.diff(graph.first)[graph.target[edge_of]]
+    degree = graph.degrees[graph.target[edge_of]]
     if degree.sum() > _MOST_EDGES:
         raise TooLargeError(f"balance: expected at most {_MOST_EDGES} pairs of edges, found {int(degree.sum())}")
-    row = np.repeat(np.arange(len(edge_of)), degree)
-    following = np.repeat(graph.first[graph.target[edge_of]], degree) + _counted(degree)
+    row, following = graph.expand(graph.target[edge_of])
     before, after = graph.source[edge_of[row]], graph.target[following].astype(np.int64)
     ways = _ways_between(graph, before, after)
     last_ways = np.concatenate([[0], _ways_to_end(graph)[graph.source[edge_of]]])
@@ -93,7 +94,7 @@ def pair_graph(language: RunLanguage) -> PairGraph:
         graph=WordGraph(
             alphabet=graph.alphabet,
             start=0,
-            first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            first=offsets(counts),
             symbol=np.concatenate([first_symbols, graph.symbol[following]]).astype(np.int32),
             target=targets,
             accepting=np.concatenate([[graph.accepting[graph.start]], graph.accepting[graph.target[edge_of]]]),
@@ -113,17 +114,11 @@ def _never_entered(graph: WordGraph) -> bool:
     return not bool((graph.target == graph.start).any())
 
 
-def _counted(degree: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0 … d−1 for each degree d, one after the other."""
-    return np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
-
-
 def _ways_between(graph: WordGraph, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
     """#{y : before → y → after} of every pair."""
     size = graph.state_count
-    degree = np.diff(graph.first)[graph.target]
-    ends = graph.target[np.repeat(graph.first[graph.target], degree) + _counted(degree)].astype(np.int64)
-    keys, counts = np.unique(np.repeat(graph.source, degree) * size + ends, return_counts=True)
+    edge, following = graph.expand(graph.target)
+    keys, counts = np.unique(graph.source[edge] * size + graph.target[following], return_counts=True)
     return np.asarray(counts[np.searchsorted(keys, before * size + after)], dtype=np.int64)
 
 
@@ -288,7 +283,7 @@ class RunWeights:
         return self.graph.source
 
     @computed_once
-    def edges_by_symbol(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def edges_by_symbol(self) -> Reordered:
         """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
         return self.graph.edges_by_symbol()
 
@@ -312,7 +307,7 @@ class RunWeights:
     def _widest(self) -> int:
         """D: the largest number of edges from one state, the start aside where nothing leads back to it."""
         graph = self.graph
-        degrees = np.diff(graph.first)
+        degrees = graph.degrees
         if not (graph.target == graph.start).any():
             degrees = np.delete(degrees, graph.start)
         return int(degrees.max(initial=0))

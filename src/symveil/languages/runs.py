@@ -122,14 +122,14 @@ class RunLanguage:
         """`ways[k][s]`: exactly how many words complete from s with k more symbols (Python integers)."""
         layers = [self.graph.accepting.astype(object) * 1]
         for _ in range(self.length):
-            layers.append(self.graph.sum_over_edges(layers[-1][self.graph.target]))
+            layers.append(self.graph.sum_over(layers[-1][self.graph.target]))
         return layers
 
     def has_at_most(self, words: int) -> bool:
         """Whether the language is that small: counted in floats that stop growing, so at once."""
         ways = self.graph.accepting.astype(np.float64)
         for _ in range(self.length):
-            longer = np.minimum(self.graph.sum_over_edges(ways[self.graph.target]), 1e15)
+            longer = np.minimum(self.graph.sum_over(ways[self.graph.target]), 1e15)
             if np.array_equal(longer, ways):
                 break
             ways = longer
@@ -240,9 +240,7 @@ class RunLanguage:
         graph = self.graph
         codes, state = np.zeros((1, 0), dtype=np.int32), np.array([graph.start], dtype=np.int64)
         for position in range(self.length):
-            counts = graph.first[state + 1] - graph.first[state]
-            row = np.repeat(np.arange(len(state)), counts)
-            edge = np.arange(len(row)) + np.repeat(graph.first[state] - np.cumsum(counts) + counts, counts)
+            row, edge = graph.expand(state)
             possible = self.alive[self.length - position - 1][graph.target[edge]]
             row, edge = row[possible], edge[possible]
             codes = np.column_stack([codes[row], graph.symbol[edge]])

@@ -28,7 +28,8 @@ from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain,
 from symveil.models.names import unlike
 from symveil.models.word import Codes
 from symveil.numbers.conversions import decimal, shortened, upper_bound
-from symveil.pictures.charts import bars_svg
+from symveil.pictures.charts import bars_chart
+from symveil.pictures.marks import Chart
 
 MOST_STATES = 200_000
 
@@ -301,22 +302,26 @@ class DistanceLaw:
             return f"edits made (last: {self.label(len(self.distances) - 1)})"
         return "symbols changed" if self.metric == "hamming" else "edits away"
 
-    def to_svg(self) -> str:
-        """The law as bars, the expected error pointed out: the picture of the studio and of notebooks.
-
-        >>> import symveil as sv
-        >>> sv.Exponential(sv.words("ab", 3), epsilon=2).distances().to_svg().count("<title>")
-        5
-        """
-        return bars_svg(
+    def chart(self, title: str | None = None) -> Chart:
+        """The law as bars, the expected error pointed out."""
+        return bars_chart(
             self.distances,
             self.probabilities,
-            title=f"Law of the distance, expected {self.expected_error:.4g}",
+            title=title or f"Law of the distance, expected {self.expected_error:.4g}",
             x_label=self.unit,
             y_label="probability",
             mark=self.expected_error,
             mark_label=f"expected {self.expected_error:.3g}",
         )
+
+    def to_svg(self) -> str:
+        """The picture of the studio and of notebooks.
+
+        >>> import symveil as sv
+        >>> sv.Exponential(sv.words("ab", 3), epsilon=2).distances().to_svg().count("<title>")
+        5
+        """
+        return self.chart().to_svg()
 
     def _repr_html_(self) -> str:
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])

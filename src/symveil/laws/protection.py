@@ -67,14 +67,14 @@ class NearWords:
     def least_distances(self) -> NDArray[np.int64]:
         """For each word and position the least distance of a word that differs there; NEVER where none does."""
         graph, length = self.language.graph, self.language.length
-        source, into = graph.source, _Into.of(graph.target, graph.state_count)
+        source, into = graph.source, graph.reversed()
         results = np.full(self.words.shape, NEVER, dtype=np.int64)
         for rows in self._blocks(1):
             words = self.words[rows]
             back = [np.where(graph.accepting, 0, NEVER)[:, None].repeat(len(words), axis=1).astype(np.int32)]
             for position in range(length - 1, -1, -1):
                 steps = back[-1][graph.target] + self._step_costs(words, position)
-                back.append(_minimum_by_source(graph.first, np.minimum(steps, NEVER)))
+                back.append(graph.sum_over(np.minimum(steps, NEVER), np.minimum, NEVER))
             forward = np.full((graph.state_count, len(words)), NEVER, dtype=np.int32)
             forward[graph.start] = 0
             for position in range(length):
@@ -82,7 +82,7 @@ class NearWords:
                 differs = graph.symbol[:, None] != words[:, position]
                 whole = np.where(differs, steps + back[length - position - 1][graph.target], NEVER)
                 results[rows, position] = np.minimum(whole.min(axis=0, initial=NEVER), NEVER)
-                forward = into.minimum(np.minimum(steps, NEVER))
+                forward = into.sum_over(np.minimum(steps, NEVER), np.minimum, NEVER)
         return results
 
     def counts(self, reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -96,7 +96,7 @@ class NearWords:
             The largest distance that is looked at.
         """
         graph, length = self.language.graph, self.language.length
-        source, into = graph.source, _Into.of(graph.target, graph.state_count)
+        source, into = graph.source, graph.reversed()
         totals = np.zeros((len(self.words), reach + 1))
         at = np.zeros((len(self.words), length, reach + 1))
         for rows in self._blocks(reach + 1):
@@ -106,7 +106,7 @@ class NearWords:
             back = [last]
             for position in range(length - 1, -1, -1):
                 steps = self._one_more(back[-1][graph.target], words, position)
-                back.append(np.minimum(graph.sum_over_edges(steps), MOST_WORDS))
+                back.append(np.minimum(graph.sum_over(steps), MOST_WORDS))
             forward = np.zeros((graph.state_count, len(words), reach + 1))
             forward[graph.start, :, 0] = 1.0
             for position in range(length):
@@ -117,7 +117,7 @@ class NearWords:
                     for errors in range(reach):
                         met = np.einsum("ew,ewd->wd", here[:, :, errors], after[:, :, : reach - errors])
                         at[rows, position, errors + 1 :] += met
-                forward = np.minimum(into.add(self._one_more(before, words, position)), MOST_WORDS)
+                forward = np.minimum(into.sum_over(self._one_more(before, words, position)), MOST_WORDS)
             totals[rows, 1:] = forward[graph.accepting, :, 1:].sum(axis=0)
         return (
             np.minimum(np.cumsum(totals, axis=1), MOST_WORDS),
@@ -129,11 +129,11 @@ class NearWords:
         graph, length = self.language.graph, self.language.length
         back, scale = [graph.accepting.astype(np.float64)], [0.0]
         for _ in range(length):
-            sums = graph.sum_over_edges(back[-1][graph.target])
+            sums = graph.sum_over(back[-1][graph.target])
             largest_sum = float(sums.max(initial=0.0)) or 1.0
             back.append(sums / largest_sum)
             scale.append(scale[-1] + math.log(largest_sum))
-        source, into = graph.source, _Into.of(graph.target, graph.state_count)
+        source, into = graph.source, graph.reversed()
         others, at = np.zeros(len(self.words)), np.zeros(self.words.shape)
         for rows in self._blocks(1):
             words = self.words[rows]
@@ -150,7 +150,7 @@ class NearWords:
                 grown = size + scale[length - position - 1]
                 at[rows, position] = _grown((after * ~same).sum(axis=0), grown)
                 others[rows] = np.maximum(_grown(all_of_them, grown) - 1.0, 0.0)
-                forward = into.add(through)
+                forward = into.sum_over(through)
                 largest = np.maximum(forward.max(axis=0), np.finfo(np.float64).tiny)
                 forward, size = forward / largest, size + np.log(largest)
         return others, at
@@ -180,42 +180,6 @@ class NearWords:
         size = max(_MOST_NUMBERS // held, 1)
         for begin in range(0, len(self.words), size):
             yield slice(begin, min(begin + size, len(self.words)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Into:
-    """Edges in the order of the states that they lead to, for sums and minima over them."""
-
-    order: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    entered: NDArray[np.int64]
-    states: int
-
-    @classmethod
-    def of(cls, target: NDArray[np.int32], states: int) -> _Into:
-        order = np.argsort(target, kind="stable")
-        entered, begin = np.unique(target[order], return_index=True)
-        return cls(order, begin, entered.astype(np.int64), states)
-
-    def add(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums = np.zeros((self.states, *values.shape[1:]))
-        if len(self.begin):
-            sums[self.entered] = np.add.reduceat(values[self.order], self.begin, axis=0)
-        return sums
-
-    def minimum(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
-        least = np.full((self.states, *values.shape[1:]), NEVER, dtype=np.int32)
-        if len(self.begin):
-            least[self.entered] = np.minimum.reduceat(values[self.order], self.begin, axis=0)
-        return least
-
-
-def _minimum_by_source(first: NDArray[np.int64], values: NDArray[np.int32]) -> NDArray[np.int32]:
-    least = np.full((len(first) - 1, *values.shape[1:]), NEVER, dtype=np.int32)
-    filled = np.flatnonzero(np.diff(first))
-    if len(filled):
-        least[filled] = np.minimum.reduceat(values, first[filled], axis=0)
-    return least
 
 
 def _grown(shares: NDArray[np.float64], logarithm: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
     graph, length = language.graph, language.length
     ways = [graph.accepting.astype(np.float64)]
     for _ in range(length):
-        layer = graph.sum_over_edges(ways[-1][graph.target])
+        layer = graph.sum_over(ways[-1][graph.target])
         ways.append(layer / layer.max())
     bits = NotPrivateSeededBits(_SEED_OF_MANY)
     uniform = (bits.words(count * length) >> np.uint64(11)).astype(np.float64).reshape(count, length) * 2.0**-53
@@ -76,7 +76,7 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
         weight = ways[length - position - 1][graph.target]
         usable = np.flatnonzero(weight)
         first = np.searchsorted(usable, graph.first)
-        share = weight[usable] / graph.sum_over_edges(weight)[graph.source[usable]]
+        share = weight[usable] / graph.sum_over(weight)[graph.source[usable]]
         sums = np.concatenate([[0.0], np.cumsum(share)])
         point = sums[first[state]] + uniform[:, position]
         edge = usable[np.clip(np.searchsorted(sums, point, side="right") - 1, first[state], first[state + 1] - 1)]

@@ -1,4 +1,4 @@
-"""Mechanisms: each has its probabilities, its draw and its guarantee side by side, one file each.
+"""Mechanisms: each has its probabilities, its draw and its guarantee side by side, one file or folder each.
 
 Lives here: how a private word is chosen; the choice of a mechanism as data (`choice`), every mechanism by its name
 (`registry`), which one a choice means on a language (`selection`), and one for each length of words (`by_length`).

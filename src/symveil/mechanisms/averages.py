@@ -13,7 +13,7 @@ from symveil.bounds.prior import Prior
 from symveil.languages.runs import RunLanguage
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal import MOST_WORDS
+from symveil.mechanisms.optimal.mechanism import MOST_WORDS
 from symveil.models.word import Codes
 from symveil.numbers.progress import Progress, reporting_to
 

@@ -21,8 +21,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.calibrate import Weighting, calibrated_rate
+from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.effort import all_certificates_are_quick
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost
@@ -206,7 +208,7 @@ class CostWeighted(DistanceWeighted):
         return calibrated_rate(
             weighting,
             epsilon=self.epsilon,
-            thorough=self._named or (not self.of_many_lengths and weighting.all_certificates_are_quick),
+            thorough=self._named or (not self.of_many_lengths and all_certificates_are_quick(weighting)),
             of_many_lengths=self.of_many_lengths,
             progress=listener(f"certifying {self.described}"),
             claimed=None if claimed is None else claimed.rate,

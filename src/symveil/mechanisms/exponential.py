@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import Cost

@@ -21,7 +21,7 @@ from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency
-from symveil.mechanisms.optimal_law import SolvedLaw
+from symveil.mechanisms.optimal.law import SolvedLaw
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import exact, spelled
 

@@ -30,7 +30,7 @@ from symveil.numbers.rationals import Number, spelled
 from symveil.randomness import BitSource, system_bits
 
 if TYPE_CHECKING:
-    from symveil.calibration.calibrate import Weighting
+    from symveil.calibration.weighting import Weighting
     from symveil.languages.run_weights import RunWeights
     from symveil.mechanisms.choice import MechanismChoice  # which knows the mechanisms by name
 

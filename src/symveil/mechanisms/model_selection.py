@@ -23,8 +23,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.calibrate import MOST_HALVES_WORK, Weighting
 from symveil.calibration.certify import MOST_BALANCED_WORDS
+from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
+from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors
@@ -34,9 +35,9 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online import Online
-from symveil.mechanisms.optimal import Optimal
-from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.online.mechanism import Online
+from symveil.mechanisms.optimal.mechanism import Optimal
+from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
 
@@ -90,7 +91,7 @@ class _Prospect:
     @property
     def certainly_classic(self) -> bool:
         """Whether exponential weights were searched over boxes and nothing was proved."""
-        searched = self.weighting.halves_work > MOST_HALVES_WORK
+        searched = halves_work(self.weighting) > MOST_HALVES_WORK
         return searched and self.mechanism.name == Exponential.name and self.mechanism.guarantee.how == "classic"
 
     def has_steps_of(self, other: _Prospect) -> bool:
@@ -354,7 +355,7 @@ def _is_balanced_quickly(balanced: Exponential, of_many_lengths: bool) -> bool:
     weighting = balanced.weighting
     if weighting is None or weighting.language.has_at_most(MOST_BALANCED_WORDS):
         return weighting is not None
-    return not of_many_lengths and replace(weighting, adjacency=1).halves_work <= MOST_HALVES_WORK
+    return not of_many_lengths and halves_work(replace(weighting, adjacency=1)) <= MOST_HALVES_WORK
 
 
 def _others(
@@ -424,7 +425,7 @@ def _capped(prospect: _Prospect) -> _Prospect:
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
     """Whether a slower certificate of the plain mechanism may be worth it: the quick one left much of the budget."""
-    if not weighting.is_plain or not isinstance(plain, Exponential) or weighting.halves_work <= MOST_HALVES_WORK:
+    if not weighting.is_plain or not isinstance(plain, Exponential) or halves_work(weighting) <= MOST_HALVES_WORK:
         return True
     return plain.rate * weighting.drops < _MUCH * plain.epsilon
 
@@ -433,7 +434,7 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     """Whether a certificate takes seconds, by swaps minutes: a function of the public model, not of ε, of no clock."""
     language = weighting.language
     symbols, adjacency = len(language.alphabet), weighting.adjacency
-    if not of_many_lengths and weighting.halves_work <= MOST_HALVES_WORK:
+    if not of_many_lengths and halves_work(weighting) <= MOST_HALVES_WORK:
         return True
     if weighting.is_plain:
         small = symbols <= _MOST_DENSE_SYMBOLS and adjacency <= _MOST_SPARSE_ADJACENCY

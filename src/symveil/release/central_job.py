@@ -7,13 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from symveil.central.cells import Read
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS
@@ -29,7 +28,15 @@ from symveil.release.batch import encode_lists, symbols_of_lists
 from symveil.release.job import Ask, Job, Written
 from symveil.storage.atomic import TemporaryOutput, digest_of
 
-Answer = Callable[[Read, Sequence[str], RecordKey], bytes]
+
+class ReadWords(Protocol):
+    """Reads all words, again and again; what is beside their symbols, such as times, where it is needed."""
+
+    def __call__(self, *, beside: bool = True) -> Iterable[Batch]:
+        """All words."""
+
+
+Answer = Callable[[ReadWords, Sequence[str], RecordKey], bytes]
 """What is released, as bytes: from all legal words, the names of persons by number, and where noise comes from."""
 
 
@@ -112,8 +119,8 @@ class CentralWords(ABC):
         """Everybody in the input, also those without a legal word, in the order of their names."""
 
     @abstractmethod
-    def encoded(self) -> Iterator[LegalWords]:
-        """Legal words, some at a time."""
+    def encoded(self, *, beside: bool = True) -> Iterator[LegalWords]:
+        """Legal words, some at a time; what is beside their symbols is read where it is needed."""
 
     @abstractmethod
     def fingerprint(self) -> bytes:
@@ -126,9 +133,9 @@ class CentralWords(ABC):
             tell_alike()
         return {name: number for number, name in enumerate(name for name in everybody if name not in outside)}
 
-    def read(self, numbers: dict[str, int]) -> Iterator[Batch]:
+    def read(self, numbers: dict[str, int], *, beside: bool = True) -> Iterator[Batch]:
         """The legal words of these persons."""
-        for words in self.encoded():
+        for words in self.encoded(beside=beside):
             names = words.persons.dictionary_encode()
             known = np.array([numbers.get(name, -1) for name in names.dictionary.to_pylist()], dtype=np.int64)
             owner = known[names.indices.to_numpy(zero_copy_only=False)] if len(known) else known
@@ -157,8 +164,9 @@ class FileWords(CentralWords):
             names.update(self._file.persons(batch).unique().to_pylist())
         return sorted(names)
 
-    def encoded(self) -> Iterator[LegalWords]:
+    def encoded(self, *, beside: bool = True) -> Iterator[LegalWords]:
         """Legal words, some at a time."""
+        read = self._beside if beside else NOTHING_BESIDE
         for batch in reported_records(self._file, "reading"):
             with only_our_errors():
                 codes, lengths, legal = encoded_words(batch.column(SYMBOLS), self._language)
@@ -166,11 +174,8 @@ class FileWords(CentralWords):
                     codes,
                     lengths,
                     self._file.persons(batch),
-                    self._file.stamps(batch) if self._beside.times else None,
-                    tuple(
-                        self._file.attribute(batch, index, values)
-                        for index, values in enumerate(self._beside.attributes)
-                    ),
+                    self._file.stamps(batch) if read.times else None,
+                    tuple(self._file.attribute(batch, index, values) for index, values in enumerate(read.attributes)),
                 ).only(legal)
             yield words
 
@@ -241,8 +246,8 @@ class CentralJob(Job[RecordKey]):
         """Count, add noise, write."""
         numbers = self._words.numbered(set(left_out))
 
-        def read() -> Iterable[Batch]:
-            return self._words.read(numbers)
+        def read(*, beside: bool = True) -> Iterable[Batch]:
+            return self._words.read(numbers, beside=beside)
 
         self._temporary.write(self._answer(read, list(numbers), plan))
         return Written(digest=self._temporary.finish())

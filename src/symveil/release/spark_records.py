@@ -281,8 +281,9 @@ class SparkWords(CentralWords):
             raise self._records.unnamed_record()
         return sorted(names)
 
-    def encoded(self) -> Iterator[LegalWords]:
+    def encoded(self, *, beside: bool = True) -> Iterator[LegalWords]:
         """Legal words: what each task makes of a batch comes as one block of bytes."""
+        wanted = self._beside if beside else NOTHING_BESIDE
         public = None if isinstance(self._language, ObservedSymbols) else self._language
         packed = self._frame.mapInArrow(
             partial(
@@ -290,21 +291,21 @@ class SparkWords(CentralWords):
                 _packed,
                 language=public,
                 separator=self._records.separator,
-                beside=self._beside,
+                beside=wanted,
                 long=self._records.order is not None,
             ),
             "block binary",
         )
         with plain_errors():
             for row in packed.toLocalIterator():
-                yield from self._unpacked(bytes(row[0]))
+                yield from self._unpacked(bytes(row[0]), wanted)
 
     def fingerprint(self) -> bytes:
         """All rows as a digest, whatever their order."""
         with plain_errors():
             return digest_of_frame(self._frame)
 
-    def _unpacked(self, block: bytes) -> Iterator[LegalWords]:
+    def _unpacked(self, block: bytes, beside: Beside) -> Iterator[LegalWords]:
         for batch in pa.ipc.open_stream(block):
             words = batch.column(_WORDS)
             if isinstance(self._language, ObservedSymbols):
@@ -312,7 +313,7 @@ class SparkWords(CentralWords):
             else:
                 codes = words.flatten().to_numpy(zero_copy_only=False)
                 lengths = words.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-            yield LegalWords(codes, lengths, batch.column(_PERSONS), *_read_beside(batch, self._beside))
+            yield LegalWords(codes, lengths, batch.column(_PERSONS), *_read_beside(batch, beside))
 
 
 _MICROSECONDS, _KIND = "microseconds", "kind"

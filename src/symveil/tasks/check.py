@@ -24,7 +24,7 @@ from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
-from symveil.mechanisms.attacker import percent, view_from_document
+from symveil.mechanisms.attacker.view import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec

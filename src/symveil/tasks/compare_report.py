@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symveil.comparison.distributions import CodedWords, Integers
-from symveil.pictures.charts import Curve, Style, curves_svg, paired_bars_svg
+from symveil.pictures.charts import Curve, Style, curves_chart, paired_bars_chart
 from symveil.pictures.road_map import road_weights_svg
 from symveil.reports.page import figure, page, table
 from symveil.tasks.compare import HOLDER_ONLY, Comparison
@@ -189,7 +189,9 @@ def _lengths(comparison: Comparison) -> str:
         )
         for label, lengths, style in _styled((one, other))
     ]
-    return figure(curves_svg(curves, title="lengths", x_label="symbols in a sequence", y_label="share of sequences"))
+    return figure(
+        curves_chart(curves, title="lengths", x_label="symbols in a sequence", y_label="share of sequences").to_svg()
+    )
 
 
 def _diameters(comparison: Comparison) -> str:
@@ -198,7 +200,9 @@ def _diameters(comparison: Comparison) -> str:
     middles = (ends[1:] + ends[:-1]) / 2
     curves = [Curve(label, middles, _shares(each), style) for label, each, style in _styled(counts)]
     return figure(
-        curves_svg(curves, title="diameters", x_label="diameter (unit of the map)", y_label="share of sequences")
+        curves_chart(
+            curves, title="diameters", x_label="diameter (unit of the map)", y_label="share of sequences"
+        ).to_svg()
     )
 
 
@@ -245,7 +249,9 @@ def _words(comparison: Comparison) -> tuple[CodedWords, CodedWords]:
 
 
 def _bars(names: Sequence[str], one: Iterable[float], other: Iterable[float], title: str) -> str:
-    return figure(paired_bars_svg(names, [*map(float, one)], [*map(float, other)], title=title, labels=_LABELS))
+    return figure(
+        paired_bars_chart(names, [*map(float, one)], [*map(float, other)], title=title, labels=_LABELS).to_svg()
+    )
 
 
 def _styled(pair: Sequence[Integers]) -> list[tuple[str, Integers, Style]]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, Trip, millford, town_plan
 from symveil.languages.runs import runs
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker import AttackerView, percent
+from symveil.mechanisms.attacker.view import AttackerView, percent
 from symveil.numbers.rationals import shown_at_least, spelled
-from symveil.pictures.charts import Curve, Whisker, curves_svg, whiskers_svg
+from symveil.pictures.charts import Curve, Whisker, curves_chart, whiskers_chart
 from symveil.pictures.road_map import road_weights_svg
 from symveil.pictures.town_map import town_svg
 from symveil.reports.page import figure, page, table
@@ -378,12 +378,12 @@ def error_curves_svg(demo: Demo) -> str:
         Curve(each.name, at, list(each.errors), "dashed" if index < len(demo.curves) - 1 else "solid")
         for index, each in enumerate(demo.curves)
     ]
-    return curves_svg(
+    return curves_chart(
         curves,
         title=f"Blocks changed in a trip of {TYPICAL_LENGTH}, against ε",
         x_label=f"ε for {ADJACENCY} blocks (smaller is more private)",
         y_label=f"blocks changed, of {TYPICAL_LENGTH}",
-    )
+    ).to_svg()
 
 
 def _published(demo: Demo) -> str:
@@ -417,7 +417,7 @@ def _bars(answers: Sequence[Answer], title: str) -> str:
         )
         for answer in answers
     ]
-    return whiskers_svg(bars, title=title, reference="the true number")
+    return whiskers_chart(bars, title=title, reference="the true number").to_svg()
 
 
 def _answer_table(what: str, answers: Sequence[Answer]) -> str:

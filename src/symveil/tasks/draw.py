@@ -21,15 +21,16 @@ from symveil.laws.parameters import Adjacency
 from symveil.laws.protection import typical_words
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online import Online
-from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.online.mechanism import Online
+from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import spelled
 from symveil.parameters.declaration import File, Whole, declared, listing_fields
-from symveil.pictures.charts import Curve
+from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
+from symveil.pictures.plots import SUFFIXES, save_chart
 from symveil.pictures.svg import to_svg
 from symveil.storage.atomic import write_text
 from symveil.tasks.explain import Explanation
@@ -75,7 +76,7 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
 
 
 def plot_adjacency_table(table: AdjacencyTable, path: Path) -> None:
-    """Plot how many alternatives each position of a typical word has within each b, as `.png` or `.svg`.
+    """Plot how many alternatives each position of a typical word has within each b, as a file that `save_chart` writes.
 
     Parameters
     ----------
@@ -84,8 +85,6 @@ def plot_adjacency_table(table: AdjacencyTable, path: Path) -> None:
     path
         The file to write.
     """
-    from symveil.pictures.plots import draw_curves  # noqa: PLC0415 - matplotlib, which the studio's pages do without
-
     positions = range(1, table.length + 1)
     curves = [
         Curve("all words" if row.adjacency == "all" else f"b = {row.adjacency}", positions, row.by_position, "points")
@@ -94,31 +93,22 @@ def plot_adjacency_table(table: AdjacencyTable, path: Path) -> None:
     ]
     if not curves:
         raise ParameterError("plot", expected="a position with alternatives", found="none: no two words can differ")
-    draw_curves(
-        curves,
-        title="Alternatives at each position of a typical word",
-        x_label="position",
-        y_label="words within b that differ there",
-        log_y=True,
-        path=path,
+    save_chart(
+        curves_chart(
+            curves,
+            title="Alternatives at each position of a typical word",
+            x_label="position",
+            y_label="words within b that differ there",
+            log_y=True,
+        ),
+        path,
     )
 
 
 def plot_law(explanation: Explanation, path: Path) -> None:
-    """Plot the law of the distance as `.png` or `.svg`."""
-    from symveil.pictures.plots import draw_bars  # noqa: PLC0415 - matplotlib, which the studio's pages do without
-
-    law, mechanism = explanation.law, explanation.mechanism
-    draw_bars(
-        law.distances,
-        law.probabilities,
-        title=f"{mechanism.name}, ε = {spelled(mechanism.epsilon)}",
-        x_label=law.unit,
-        y_label="probability",
-        mark=law.expected_error,
-        mark_label=f"expected {law.expected_error:.4g}",
-        path=path,
-    )
+    """Plot the law of the distance as a file that `save_chart` writes."""
+    mechanism = explanation.mechanism
+    save_chart(explanation.law.chart(f"{mechanism.name}, ε = {spelled(mechanism.epsilon)}"), path)
 
 
 @listing_fields
@@ -133,7 +123,8 @@ class Pictures:
     plot: Path | None = field(
         default=None,
         metadata=declared(
-            "Plot the law of the distance; without `epsilon`, what each adjacency hides (.png, .svg).",
+            "Plot the law of the distance; without `epsilon`, what each adjacency hides (.svg; .png and .pdf with "
+            "symveil[plots]).",
             label="Plot of the law",
             domain=File(),
         ),
@@ -145,7 +136,8 @@ class Pictures:
     curves: Path | None = field(
         default=None,
         metadata=declared(
-            "Plot the expected error of all mechanisms against epsilon (.png, .svg, .json).",
+            "Plot the expected error of all mechanisms against epsilon (.svg, .json; .png and .pdf with "
+            "symveil[plots]).",
             label="Curves of the error",
             domain=File(),
         ),
@@ -283,17 +275,19 @@ def save_curves(curves: Sequence[ErrorCurve], path: Path) -> None:
     if path.suffix.lower() == ".json":
         write_text(path, json.dumps({"curves": [each.document() for each in curves]}) + "\n")
         return
-    if path.suffix.lower() not in (".png", ".svg"):
-        raise ParameterError("curves", expected="a file name ending in .png, .svg or .json", found=repr(path.name))
-    from symveil.pictures.plots import draw_curves  # noqa: PLC0415 - matplotlib, which the studio's pages do without
-
-    draw_curves(
-        [
-            Curve(each.mechanism, each.epsilons, each.errors, "dashed" if "classic" in each.mechanism else "solid")
-            for each in curves
-        ],
-        title="Expected error",
-        x_label="ε",
-        y_label="symbols changed",
-        path=path,
+    if path.suffix.lower() not in SUFFIXES:
+        raise ParameterError(
+            "curves", expected=f"a file name ending in {either((*SUFFIXES, '.json'))}", found=repr(path.name)
+        )
+    save_chart(
+        curves_chart(
+            [
+                Curve(each.mechanism, each.epsilons, each.errors, "dashed" if "classic" in each.mechanism else "solid")
+                for each in curves
+            ],
+            title="Expected error",
+            x_label="ε",
+            y_label="symbols changed",
+        ),
+        path,
     )

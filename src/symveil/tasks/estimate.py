@@ -23,7 +23,7 @@ from symveil.estimation.substitution_tables import LengthTable, SubstitutionTabl
 from symveil.estimation.table import EstimatedTable, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
-from symveil.mechanisms.edit_channel import EditChannel
+from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.release.spec import LocalSpec
 from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
 from symveil.tasks.estimate_times import DURATIONS, TIMED, estimate_times

@@ -20,8 +20,8 @@ from symveil.languages.run_product import AutomatonSize
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
 from symveil.laws.public_words import public_words
-from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
-from symveil.mechanisms.attacker_versions import attacker_of_versions
+from symveil.mechanisms.attacker.versions import attacker_of_versions
+from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.interoperability import excess
 from symveil.mechanisms.mechanism import Mechanism

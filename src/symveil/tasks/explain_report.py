@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from symveil.laws.adjacency import AdjacencyTable
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.attacker import percent
+from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.conversions import shortened
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled

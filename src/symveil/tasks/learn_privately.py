@@ -15,7 +15,6 @@ from typing import Any, Literal, Unpack, get_args
 import numpy as np
 
 from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, require_small
-from symveil.central.cells import Read
 from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
@@ -43,7 +42,7 @@ from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
-from symveil.release.central_job import Beside
+from symveil.release.central_job import Beside, ReadWords
 from symveil.release.spec import CentralSpec
 from symveil.tasks.central_files import (
     public_language,
@@ -321,17 +320,23 @@ def learn(
     of_words = rest if settings is None else rest * (1 - settings.share)
     steps = Steps.of(support, link_lengths(roads, symbols) if roads and own_kind == "trips" else None)
 
-    def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
-        def legal() -> Iterable[Batch]:
-            return (batch.only(rules.legal(batch, symbols)) for batch in read())
+    def answer(read: ReadWords, persons: Sequence[str], keys: RecordKey) -> bytes:
+        def legal(*, beside: bool = True) -> Iterable[Batch]:
+            return (batch.only(rules.legal(batch, symbols)) for batch in read(beside=beside))
 
         if own_kind == "log":
-            learn_it = partial(learn_log, support, legal, len(persons))
+            learn_it = partial(learn_log, support)
         else:
             classes = map_classes(support, roads, symbols)
-            learn_it = partial(learn_law, support, legal, len(persons), zone_names=names, classes=classes)
+            learn_it = partial(learn_law, support, zone_names=names, classes=classes)
         learned, queries = learn_it(
-            symbols=symbols, rules=rules, epsilon=of_words, neighbours=release.neighbours, keys=keys
+            partial(legal, beside=False),
+            len(persons),
+            symbols=symbols,
+            rules=rules,
+            epsilon=of_words,
+            neighbours=release.neighbours,
+            keys=keys,
         )
         if settings is not None:
             learned, more = learned.with_times(

@@ -11,7 +11,7 @@ from typing import Any
 
 from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
-from symveil.mechanisms.attacker import AttackerView, percent, view_from_document
+from symveil.mechanisms.attacker.view import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
 from symveil.reports.number_texts import factor
 from symveil.reports.page import report_page

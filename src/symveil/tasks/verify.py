@@ -19,7 +19,9 @@ from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.models.names import shown, unlike
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact
-from symveil.pictures.charts import Band, Curve, curves_svg
+from symveil.pictures.charts import Band, Curve, curves_chart
+from symveil.pictures.marks import Chart
+from symveil.pictures.plots import save_chart
 from symveil.storage.atomic import write_text
 from symveil.verification.privacy_verdict import PrivacyVerdict
 from symveil.verification.verify_privacy import Subject, verify_privacy
@@ -45,13 +47,16 @@ class PrivacyCurve:
 
     def to_svg(self, *, mark: float | None = None) -> str:
         """δ with its bracket, ld and bd: the picture of the studio and of notebooks; `mark` points an ε out."""
+        return self._chart("δ against ε", (("ld = lgd", "ld"), ("bd", "bd")), mark).to_svg()
+
+    def _chart(self, title: str, others: Iterable[tuple[str, str]], mark: float | None = None) -> Chart:
         across = self.epsilons
         lower = [float(verdict.delta.lower) for verdict in self.verdicts]
         upper = [float(verdict.delta.upper) for verdict in self.verdicts]
-        return curves_svg(
-            [Curve("δ, proved from both sides", across, upper), *self._bounds((("ld = lgd", "ld"), ("bd", "bd")))],
+        return curves_chart(
+            [Curve("δ, proved from both sides", across, upper), *self._bounds(others)],
             [Band("", across, lower, upper)],
-            title="δ against ε",
+            title=title,
             x_label="ε",
             y_label="δ",
             mark=mark if mark is not None and across[0] <= mark <= across[-1] else None,
@@ -70,19 +75,13 @@ class PrivacyCurve:
                 yield Curve(label, self.epsilons, values, "dashed" if name == "bd" else "solid")
 
     def draw(self, path: Path | str, *, title: str = "Privacy of the chain") -> None:
-        """The bracket on δ, ld and bd, as PNG or SVG (C19 Fig. 4b); or all numbers as JSON."""
+        """The bracket on δ, ld and bd, as SVG, PNG or PDF (C19 Fig. 4b); or all numbers as JSON."""
         target = Path(path)
         if target.suffix.lower() == ".json":
             write_text(target, json.dumps(self.document(), ensure_ascii=False, allow_nan=False) + "\n")
             return
-        across = self.epsilons
-        lower = [float(verdict.delta.lower) for verdict in self.verdicts]
-        upper = [float(verdict.delta.upper) for verdict in self.verdicts]
-        curves = [Curve("δ: true privacy (lv)", across, upper)]
-        curves += self._bounds((("ld = lgd", "ld"), ("without relays", "support_only"), ("bd", "bd")))
-        from symveil.pictures.plots import draw_curves  # noqa: PLC0415 - matplotlib, which the studio's pages do without
-
-        draw_curves(curves, [Band("", across, lower, upper)], title=title, x_label="ε", y_label="δ", path=target)
+        shown = (("ld = lgd", "ld"), ("without relays", "support_only"), ("bd", "bd"))
+        save_chart(self._chart(title, shown), target)
 
 
 def privacy_curve(

@@ -125,7 +125,11 @@ class Question:
     )
     curve: Path | None = field(
         default=None,
-        metadata=declared("Plot delta from epsilon 0 to E (.png, .svg, .json).", label="Curve", domain=File()),
+        metadata=declared(
+            "Plot delta from epsilon 0 to E (.svg, .json; .png and .pdf with symveil[plots]).",
+            label="Curve",
+            domain=File(),
+        ),
     )
 
     @property

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.costs.balls import balls_within, has_balls
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, kinds, root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window
@@ -23,6 +22,7 @@ from symveil.calibration.costs.outcome import LossyPair, Outcome
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import enumeration, is_enumerable
+from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes
 from symveil.numbers.progress import Progress, silent

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.search import rounded_down
+from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage

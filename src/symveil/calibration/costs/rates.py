@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration import kept
-from symveil.calibration.calibrate import Weighting
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.certify import certified_loss, certified_rate
 from symveil.calibration.costs.loss import (
@@ -36,6 +35,7 @@ from symveil.calibration.costs.pairs import (
 from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
+from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import Progress, part, silent

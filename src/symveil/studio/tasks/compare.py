@@ -17,12 +17,12 @@ from fractions import Fraction
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
-from symveil.mechanisms.attacker import percent
+from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import shown_at_most, spelled
-from symveil.pictures.charts import Band, Curve, curves_svg
+from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.reports.number_texts import counted, factor, share_of_symbols
 from symveil.reports.page import table
 from symveil.studio.answer import Answer, Section
@@ -142,14 +142,14 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         )
         for curve in curves
     ]
-    svg = curves_svg(
+    svg = curves_chart(
         drawn,
         title="Expected error against ε",
         x_label="privacy budget ε",
         y_label=f"symbols changed, of {subject.language.length}",
         mark=epsilon,
         mark_label=f"ε = {epsilon:g}",
-    )
+    ).to_svg()
     explained = (
         "Dashed: the papers' calibration, with its factor 2. Solid: symveil's, at the same guarantee. "
         "All values are exact expectations, none is a simulation."
@@ -285,7 +285,7 @@ def _averages_picture(rows: list[PublicAverages], here: PublicAverages, language
     positions, errors = zip(*own, strict=True)
     curves.append(Curve("symveil, chosen by auto", positions, errors))
     epsilon = float(here.mechanism.epsilon)
-    return curves_svg(
+    return curves_chart(
         curves,
         bands,
         title="Expected error against ε on average over the public model, with what is impossible shaded",
@@ -293,7 +293,7 @@ def _averages_picture(rows: list[PublicAverages], here: PublicAverages, language
         y_label=f"symbols changed, of {language.length}",
         mark=epsilon,
         mark_label=f"ε = {epsilon:g}",
-    )
+    ).to_svg()
 
 
 def _table(rows: list[PublicAverages]) -> str:

@@ -23,13 +23,13 @@ from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.attacker.view import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.models.word import decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
-from symveil.pictures.heat_maps import Cell, heat_grid_svg
+from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.number_texts import epsilon_text
 from symveil.reports.page import table
@@ -100,7 +100,7 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
         for errors in rows
         if errors <= position and through[position, errors] >= _SEEN
     ]
-    return heat_grid_svg(
+    return heat_grid_chart(
         cells,
         title=title,
         columns=[str(position) for position in columns],
@@ -109,7 +109,7 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
         y_label="of them changed",
         value_meaning="P: passes here",
         annotation_meaning="μ: the next symbol is changed",
-    )
+    ).to_svg()
 
 
 def _share(value: float) -> str:

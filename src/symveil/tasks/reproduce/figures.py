@@ -19,9 +19,10 @@ from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.permute_and_flip import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.numbers.progress import Progress, named
-from symveil.pictures.plots import Band, Curve, draw_curves
+from symveil.pictures.charts import Band, Curve, curves_chart
+from symveil.pictures.plots import save_chart
 from symveil.pictures.svg import to_svg
 from symveil.storage.atomic import write_text
 from symveil.tasks.reproduce import (
@@ -64,12 +65,14 @@ def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
     right = jones2019.ExponentialAtAnyEpsilon(language, epsilon=1, utility="inverse", calibration="classic").distances()
     curves.append(Curve("right law, ε = 1", right.distances, right.probabilities))
     path = folder / f"jones2019_case_study_1.{suffix}"
-    draw_curves(
-        curves,
-        title="J19 Case Study 1: law of the distance",
-        x_label="symbols changed, of 32",
-        y_label="probability",
-        path=path,
+    save_chart(
+        curves_chart(
+            curves,
+            title="J19 Case Study 1: law of the distance",
+            x_label="symbols changed, of 32",
+            y_label="probability",
+        ),
+        path,
     )
     yield path
 
@@ -85,18 +88,20 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
         lower = [max(0.0, law.bounds.lower) for law in classic if law.bounds]
         letter = panel.name.strip("()")
         path = folder / f"benvenuti2026_fig2{letter}.{suffix}"
-        draw_curves(
-            [
-                Curve("permute-and-flip, as in B26", values, [law.expected_error for law in classic]),
-                Curve("exponential, classic (upper bound of Theorem 2)", values, upper, "dashed"),
-                Curve("permute-and-flip, tight", values, [law.expected_error for law in flip]),
-                Curve("exponential, tight", values, [law.expected_error for law in tight]),
-            ],
-            [Band("", values, lower, upper)],
-            title=f"B26 Fig. 2{panel.name}: expected error, {panel.fixed}",
-            x_label=panel.variable,
-            y_label="symbols changed",
-            path=path,
+        save_chart(
+            curves_chart(
+                [
+                    Curve("permute-and-flip, as in B26", values, [law.expected_error for law in classic]),
+                    Curve("exponential, classic (upper bound of Theorem 2)", values, upper, "dashed"),
+                    Curve("permute-and-flip, tight", values, [law.expected_error for law in flip]),
+                    Curve("exponential, tight", values, [law.expected_error for law in tight]),
+                ],
+                [Band("", values, lower, upper)],
+                title=f"B26 Fig. 2{panel.name}: expected error, {panel.fixed}",
+                x_label=panel.variable,
+                y_label="symbols changed",
+            ),
+            path,
         )
         yield path
     product = folder / "benvenuti2026_fig3_product.svg"
@@ -115,17 +120,19 @@ def _figure_5(path: Path) -> Path:
     tight = [
         Exponential(language, epsilon=point.epsilon, adjacency=1).distances(TRIP).expected_error for point in points
     ]
-    draw_curves(
-        [
-            Curve("permute-and-flip (B26 Mechanism 2)", epsilons, [point.flip for point in points]),
-            Curve("exponential, classic", epsilons, [point.exponential for point in points], "dashed"),
-            Curve("mean of 2,000 samples", epsilons, [point.flip_samples for point in points], "points"),
-            Curve("exponential, certified", epsilons, tight),
-        ],
-        title="B26 Fig. 5 on a generated network: 43 segments, n = 14",
-        x_label="ε",
-        y_label="segments changed",
-        path=path,
+    save_chart(
+        curves_chart(
+            [
+                Curve("permute-and-flip (B26 Mechanism 2)", epsilons, [point.flip for point in points]),
+                Curve("exponential, classic", epsilons, [point.exponential for point in points], "dashed"),
+                Curve("mean of 2,000 samples", epsilons, [point.flip_samples for point in points], "points"),
+                Curve("exponential, certified", epsilons, tight),
+            ],
+            title="B26 Fig. 5 on a generated network: 43 segments, n = 14",
+            x_label="ε",
+            y_label="segments changed",
+        ),
+        path,
     )
     return path
 

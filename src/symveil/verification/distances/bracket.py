@@ -32,7 +32,7 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -44,6 +44,7 @@ from symveil.verification.distances.distances import CompiledBound, ExactBound
 from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import Sparse
+from symveil.verification.linear_systems import Entry, solved
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
@@ -360,20 +361,19 @@ class _Search:
             return max(mine - alpha * theirs, fmpq(0))
 
         index = {id(node): number for number, node in enumerate(passing)}
-        size = len(passing)
-        matrix, constant = fmpq_mat(size, size), fmpq_mat(size, 1)
+        entries: list[Entry] = []
+        constant = [fmpq(0)] * len(passing)
         for number, node in enumerate(passing):
-            matrix[number, number] += fmpq(1)
             for child in node.children or ():
                 if id(child.node) in index:
-                    matrix[number, index[id(child.node)]] -= child.share
+                    entries.append((number, index[id(child.node)], child.share))
                 else:
-                    constant[number, 0] += child.share * settled(child.node)
-        solution = matrix.solve(constant) if size else constant
+                    constant[number] += child.share * settled(child.node)
+        solution = solved(entries, constant)
         total = fmpq(0)
         for start in self._start:
             inner = id(start.node) in index
-            total += start.share * (solution[index[id(start.node)], 0] if inner else settled(start.node))
+            total += start.share * (solution[index[id(start.node)]] if inner else settled(start.node))
         return total
 
 

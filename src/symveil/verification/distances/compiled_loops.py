@@ -12,13 +12,6 @@ def sweeps() -> Any:
     return loops
 
 
-def linear_loops() -> Any:
-    """The solver of a policy's linear system."""
-    from symveil.verification import linear_loops as loops  # noqa: PLC0415
-
-    return loops
-
-
 def kernel_loops() -> Any:
     """The loops of the kernel."""
     from symveil.verification.distances import kernel_loops as loops  # noqa: PLC0415

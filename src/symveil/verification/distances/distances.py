@@ -49,7 +49,7 @@ from symveil.verification.distances.flows import (
     find_relays,
     improved_flows,
     iterate,
-    largest_component,
+    linear_system,
 )
 from symveil.verification.distances.tables import (
     TINY,
@@ -126,7 +126,7 @@ def skewed_distances(
     certificate = certify(table, float(alpha), reached.distance, reached.flows)
     exact = None
     wanted = exactness == "auto" and worth_exact(table, len(pairs_left), alpha)
-    if wanted and largest_component(reached.flows, table.size) <= _LARGEST_SYSTEM:
+    if wanted and linear_system(reached.flows, table.size).largest_component() <= _LARGEST_SYSTEM:
         exact = _exact_from(table, ratio, kernel, pairs_left, reached.distance, relays=relays)
     return Distances(
         table=table,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -29,6 +29,7 @@ from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.compiled_loops import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, lift, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
+from symveil.verification.linear_systems import Entry, solved
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
@@ -133,20 +134,16 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
     if len(pairs) == 1 and not any(arc[:2] == pairs[0] for arc in policy[pairs[0]].arcs):
         distance[pairs[0]] = policy[pairs[0]].cost(distance)
         return
-    matrix = fmpq_mat(len(pairs), len(pairs))
-    constant = fmpq_mat(len(pairs), 1)
+    entries: list[Entry] = []
+    constant = [policy[pair].unshipped for pair in pairs]
     for number, pair in enumerate(pairs):
-        known = policy[pair].unshipped
-        matrix[number, number] = _ONE
         for i, j, amount in policy[pair].arcs:
             if (i, j) in index:
-                matrix[number, index[i, j]] -= amount
+                entries.append((number, index[i, j], amount))
             else:
-                known += amount * distance[i, j]
-        constant[number, 0] = known
-    solution = matrix.solve(constant)
-    for number, pair in enumerate(pairs):
-        distance[pair] = solution[number, 0]
+                constant[number] += amount * distance[i, j]
+    for pair, value in zip(pairs, solved(entries, constant), strict=True):
+        distance[pair] = value
 
 
 def policy_iteration(

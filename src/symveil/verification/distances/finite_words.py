@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from symveil.graphs.strong_components import strong_components
+from symveil.graphs.walk import Walk
 from symveil.verification.distances.tables import ChainTable, Sparse
 from symveil.verification.odds import Odds
 
@@ -123,22 +124,15 @@ def word_chance(table: ChainTable, source: int, word: tuple[int, ...]) -> fmpq:
 
 def _ends(table: ChainTable, source: int, target: int) -> bool:
     """Whether every cycle that can be reached is a state that is never left."""
-    number = {source: 0}
-    number.setdefault(target, len(number))
+    walk: Walk[int, None] = Walk([source, target])
     arcs: list[list[int]] = []
-    waiting = list(number)
-    while len(arcs) < len(waiting):
-        state = waiting[len(arcs)]
+    for number, state in walk:
         following = table.successor[table.first[state] : table.first[state + 1]].tolist()
-        for each in following:
-            if each not in number:
-                number[each] = len(number)
-                waiting.append(each)
         if following == [state]:
             following = []
         elif state in following:
             return False
-        arcs.append([number[each] for each in following])
+        arcs.append([walk.meet(each, number, None) for each in following])
     return all(len(group) == 1 for group in strong_components(arcs))
 
 

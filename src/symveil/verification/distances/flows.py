@@ -26,22 +26,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from symveil.errors import SymveilError
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.compiled_loops import linear_loops, sweeps
+from symveil.verification.distances.compiled_loops import sweeps
 from symveil.verification.distances.tables import ChainTable, Floats, Integers
+from symveil.verification.linear_systems import Effort, FloatSystem
 
 _TOLERANCE = 1e-13  # of reduced costs
 _THRESHOLD = 1e-12  # what counts as strictly cheaper
 _RESIDUAL = 1e-14
-_FINE = 1e-11  # a residual with which one can go on
-_SWEEPS = 40  # of Gauss–Seidel, before a Krylov method is worth its start
-_MOST_SWEEPS = 50_000
-_RESTARTS = 12  # of the Krylov method, from its own residual
-_MOST_STEPS = 300
+# few sweeps before a Krylov method is worth its start
+_EFFORT = Effort(sweeps=40, restarts=12, steps=300, last_sweeps=50_000, fine=1e-11)
 _MOST_POLICIES = 200
 
 
@@ -192,26 +188,12 @@ def evaluate(flows: Flows, guess: Floats, distance: Floats, *, mirrored: bool, g
 
     The Krylov steps start again from their own residual until that no longer falls: what is left is rounding.
     """
-    start, column, amount = _linear_system(flows, len(distance), mirrored=mirrored)
-    constant = flows.constant
-    value = guess.copy()
-    loops = linear_loops()
-    if loops.relax(start, column, amount, constant, value, goal, _SWEEPS) <= goal:
-        return value
-    if loops.krylov(start, column, amount, constant, value, goal, _RESTARTS, _MOST_STEPS) > max(goal, _FINE):
-        loops.relax(start, column, amount, constant, value, max(goal, _FINE), _MOST_SWEEPS)
-    return value
+    return linear_system(flows, len(distance), mirrored=mirrored).iterated(
+        flows.constant, guess, goal=goal, effort=_EFFORT
+    )
 
 
-def largest_component(flows: Flows, size: int) -> int:
-    """How many unknowns the largest linear system of flows has that does not fall apart."""
-    start, column, amount = _linear_system(flows, size, mirrored=False)
-    graph = csr_array((amount, column, start), shape=(len(flows.pairs), len(flows.pairs)))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    return int(np.bincount(component).max(initial=0))
-
-
-def _linear_system(flows: Flows, size: int, *, mirrored: bool) -> tuple[Integers, Integers, Floats]:
+def linear_system(flows: Flows, size: int, *, mirrored: bool = False) -> FloatSystem:
     """Rows of A over the pairs: arcs whose distance is held at 0 drop out."""
     slot = np.full((size, size), -1, dtype=np.int64)
     slot[flows.pairs[:, 0], flows.pairs[:, 1]] = np.arange(len(flows.pairs))
@@ -220,7 +202,8 @@ def _linear_system(flows: Flows, size: int, *, mirrored: bool) -> tuple[Integers
     column = slot.reshape(-1)[flows.arc]
     has_column = column >= 0
     before = np.concatenate([[0], np.cumsum(has_column)])
-    return before[flows.start].astype(np.int64), column[has_column], flows.amount[has_column]
+    start = before[flows.start].astype(np.int64)
+    return FloatSystem(start=start, column=column[has_column], amount=flows.amount[has_column])
 
 
 def workers() -> int:

@@ -2,21 +2,11 @@
 
 Every state of a `ViolationChain` can reach the sink, so I − A is regular and the solution unique
 (docs/opacity.md). Small systems, after lumping, are solved in exact rationals; large ones in floats
-with a proved error (`certified_floats`), and where those have too few digits, with more of them.
-
-The probability of reaching the violation in floats, with a proof of how far off they may be.
-
-With p = A·p + b, an approximate p̃ with residual r, and any h > 0 with g = (I − A)h > 0,
-
-    |p − p̃|  ≤  (I − A)⁻¹|r|  ≤  max(|r|/g) · h,
-
-because (I − A)⁻¹ = Σ Aⁿ has no negative entry. Both sides are evaluated with bounds on every
-rounding, so it does not matter how h and p̃ were computed.
+with a proved error (`linear_systems`), and where those have too few digits, with more of them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,24 +15,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
-from symveil.numbers.once import computed_once
-from symveil.verification.opacity.exploration import NOWHERE, SINK
+from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
+from symveil.verification.opacity.estimators import NOWHERE, SINK
 from symveil.verification.opacity.violation_chain import ViolationChain
 
-_RESTARTS, _MOST_ITERATIONS, _CLOSE = 8, 300, 1e-14
+_EFFORT, _CLOSE = Effort(restarts=8, steps=300), 1e-14
 _LARGEST_DIRECT_SOLVE = 30_000
-_ROUNDING = 2.0**-52
-# What underflows is lost altogether: more than that, in every sum.
-_UNDERFLOW = 1e-290
 # Farther apart than this, and than a millionth of the value, bounds are not good enough.
 _WIDEST_BOUNDS = Fraction(1, 10**9)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,103 +49,71 @@ class Enclosure:
         return cls(max(centre - radius, Fraction(0)), min(centre + radius, Fraction(1)))
 
 
-class _FloatSystem:
-    """A and b as floats, each entry right to half a unit in the last place.
+NOTHING_KNOWN = Enclosure(Fraction(0), Fraction(1))
+
+
+def _in_floats(chain: ViolationChain, *, keep_loops: bool = False) -> tuple[FloatSystem, Floats, int]:
+    """A and b as floats, each entry right to half a unit in the last place, and a bound on the roundings of a row.
 
     Loops from a state to itself are taken out first, exactly: p = a·p + c becomes p = c/(1 − a), so
     that a state which is hardly ever left does not look as if it never were.
     """
+    from scipy.sparse import csr_array  # noqa: PLC0415  # small systems never need scipy
 
-    def __init__(self, chain: ViolationChain, *, keep_loops: bool = False) -> None:
-        from scipy.sparse import csr_array  # noqa: PLC0415  # small systems never need scipy
+    chance = np.array([float(value) for value in chain.chances])[chain.chance]
+    stays = chain.source == chain.target
+    if stays.any() and not keep_loops:
+        chance[~stays] = _without_loops(chain, stays)[~stays]
+        chance[stays] = 0.0
+    inner = chain.target != SINK
+    right: Floats = np.zeros(chain.size)
+    np.add.at(right, chain.source[~inner], chance[~inner])
+    rows = csr_array((chance[inner], (chain.source[inner], chain.target[inner])), shape=(chain.size, chain.size))
+    system = FloatSystem(start=rows.indptr.astype(np.int64), column=rows.indices.astype(np.int64), amount=rows.data)
+    # one row's sum of d products: d roundings of entries, d of products, d of additions, and a few around
+    return system, right, 3 * int(np.bincount(chain.source, minlength=1).max()) + 6
 
-        chance = np.array([float(value) for value in chain.chances])[chain.chance]
-        stays = chain.source == chain.target
-        if stays.any() and not keep_loops:
-            chance[~stays] = self._without_loops(chain, stays)[~stays]
-            chance[stays] = 0.0
-        inner = chain.target != SINK
-        self.size = chain.size
-        self.right: Floats = np.zeros(chain.size)
-        np.add.at(self.right, chain.source[~inner], chance[~inner])
-        self.matrix: Any = csr_array(
-            (chance[inner], (chain.source[inner], chain.target[inner])), shape=(chain.size, chain.size)
-        )
-        # one row's sum of d products: d roundings of entries, d of products, d of additions, and a few around
-        self.roundings = 3 * int(np.bincount(chain.source, minlength=1).max()) + 6
 
-    @staticmethod
-    def _without_loops(chain: ViolationChain, stays: NDArray[np.bool_]) -> Floats:
-        """Each move's probability, given that its state is left."""
-        staying: dict[int, Fraction] = defaultdict(Fraction)
-        for source, chance in zip(chain.source[stays].tolist(), chain.chance[stays].tolist(), strict=True):
-            staying[source] += chain.chances[chance]
-        chances = np.array([float(value) for value in chain.chances])[chain.chance]
-        for move in np.flatnonzero(np.isin(chain.source, list(staying)) & ~stays).tolist():
-            left = 1 - staying[int(chain.source[move])]
-            chances[move] = float(chain.chances[int(chain.chance[move])] / left)
-        return chances
-
-    def iterated(self, right: Floats) -> Floats:
-        """An approximate solution of x = A·x + right, by iterations; nothing is promised about it."""
-        from symveil.verification.linear_loops import krylov  # noqa: PLC0415  # for large systems only
-
-        matrix, solution = self.matrix, np.zeros(self.size)
-        first, target = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-        goal = float(right.max(initial=0.0)) * _CLOSE
-        krylov(first, target, matrix.data, right, solution, goal, _RESTARTS, _MOST_ITERATIONS)
-        return np.nan_to_num(solution)
-
-    def factored(self, right: Floats) -> Floats:
-        """The same by an LU factorisation, which may be large; 0 where there is none."""
-        try:
-            return np.asarray(self._factors.solve(right), dtype=np.float64)
-        except RuntimeError:  # singular, as floats
-            return np.zeros(self.size)
-
-    @computed_once
-    def _factors(self) -> Any:
-        from scipy.sparse import eye_array  # noqa: PLC0415
-        from scipy.sparse.linalg import splu  # noqa: PLC0415
-
-        return splu((eye_array(self.size, format="csr") - self.matrix).tocsc())
+def _without_loops(chain: ViolationChain, stays: NDArray[np.bool_]) -> Floats:
+    """Each move's probability, given that its state is left."""
+    staying: dict[int, Fraction] = defaultdict(Fraction)
+    for source, chance in zip(chain.source[stays].tolist(), chain.chance[stays].tolist(), strict=True):
+        staying[source] += chain.chances[chance]
+    chances = np.array([float(value) for value in chain.chances])[chain.chance]
+    for move in np.flatnonzero(np.isin(chain.source, list(staying)) & ~stays).tolist():
+        left = 1 - staying[int(chain.source[move])]
+        chances[move] = float(chain.chances[int(chain.chance[move])] / left)
+    return chances
 
 
 def solve_in_floats(chain: ViolationChain) -> Enclosure:
     """By iterations; where they do not get close, by factors. Both are proved afterwards in the same way."""
-    system = _FloatSystem(chain)
+    system, right, roundings = _in_floats(chain)
+
+    def iterated(constant: Floats) -> Floats:
+        goal = float(constant.max(initial=0.0)) * _CLOSE
+        return np.nan_to_num(system.iterated(constant, np.zeros(system.size), goal=goal, effort=_EFFORT))
+
+    def enclosed(solve: Callable[[Floats], Floats]) -> Enclosure:
+        result = system.proved(right, chain.start, solve, roundings=roundings)
+        return NOTHING_KNOWN if result is None else Enclosure.around(*result)
+
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # every solution is checked afterwards
-        enclosed = _proved(system, chain.start, system.iterated)
-        if not enclosed.is_close and system.size <= _LARGEST_DIRECT_SOLVE:
-            enclosed = min(
-                (enclosed, _proved(system, chain.start, system.factored)), key=lambda each: each.upper - each.lower
-            )
-    return enclosed
-
-
-def _proved(system: _FloatSystem, start: int, solve: Callable[[Floats], Floats]) -> Enclosure:
-    """Bounds on p(start) from approximate solutions for p and for h."""
-    guess = np.clip(solve(system.right), 0.0, 1.0)
-    slack = solve(np.ones(system.size))
-    ahead = system.matrix @ slack
-    gain = slack - ahead - system.roundings * _ROUNDING * (np.abs(slack) + np.abs(ahead)) - _UNDERFLOW * slack.max()
-    if not (np.isfinite(slack).all() and (slack > 0).all() and (gain > 0).all()):
-        return Enclosure(Fraction(0), Fraction(1))  # nothing could be proved
-    inflow = system.matrix @ guess + system.right
-    residual = np.abs(inflow - guess) + system.roundings * _ROUNDING * (inflow + guess) + _UNDERFLOW
-    error = float((residual / gain).max() * slack[start]) * (1 + 8 * _ROUNDING)
-    return Enclosure.around(float(guess[start]), error)
+        result = enclosed(iterated)
+        if not result.is_close and system.size <= _LARGEST_DIRECT_SOLVE:
+            result = min((result, enclosed(system.factored)), key=lambda each: each.upper - each.lower)
+    return result
 
 
 def follow_in_floats(chain: ViolationChain, steps: int) -> Enclosure:
     """Sums and products of numbers that are not negative: the relative error grows by some roundings a step."""
-    system = _FloatSystem(chain, keep_loops=True)  # here a turn of a loop counts as a step
+    system, right, roundings = _in_floats(chain, keep_loops=True)  # here a turn of a loop counts as a step
     reached = np.zeros(system.size)
     for _ in range(steps):
-        reached = system.matrix @ reached + system.right
+        reached = system.matrix @ reached + right
     value = float(reached[chain.start])
-    return Enclosure.around(value, value * 2 * system.roundings * steps * _ROUNDING + steps * _UNDERFLOW)
+    return Enclosure.around(value, value * 2 * roundings * steps * ROUNDING + steps * UNDERFLOW)
 
 
 # A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
@@ -235,35 +188,28 @@ def _certain(start: int) -> Enclosure:
 
 
 def _solve_exactly(chain: ViolationChain) -> Fraction:
-    matrix = [[fmpq(0)] * chain.size for _ in range(chain.size)]
-    right = [fmpq(0)] * chain.size
-    for state in range(chain.size):
-        matrix[state][state] = fmpq(1)
-    for source, target, probability in chain.moves():
-        if target == SINK:
-            right[source] += rational(probability)
-        else:
-            matrix[source][target] -= rational(probability)
-    solution = fmpq_mat(matrix).solve(fmpq_mat(chain.size, 1, right))
-    return fraction(solution[chain.start, 0])
+    return fraction(solved(*_system(chain, rational, fmpq(0)))[chain.start])
 
 
 def _solve_in_balls(chain: ViolationChain) -> Enclosure:
     """Where a run takes a billion steps doubles have too few digits: balls of more digits, with proved errors."""
-    value = None
     with precision(_BALL_BITS):
-        matrix = [[arb(int(row == column)) for column in range(chain.size)] for row in range(chain.size)]
-        right = [[arb(0)] for _ in range(chain.size)]
-        for source, target, probability in chain.moves():
-            if target == SINK:
-                right[source][0] += ball(probability)
-            else:
-                matrix[source][target] -= ball(probability)
-        with contextlib.suppress(ZeroDivisionError):  # singular, as far as so many digits show
-            value = arb_mat(matrix).solve(arb_mat(right))[chain.start, 0]
-        if value is None:
-            return Enclosure(Fraction(0), Fraction(1))
+        try:
+            value = solved(*_system(chain, ball, arb(0)), arb_mat)[chain.start]
+        except ZeroDivisionError:  # singular, as far as so many digits show
+            return NOTHING_KNOWN
         return Enclosure(max(-upper_bound(-value), Fraction(0)), min(upper_bound(value), Fraction(1)))
+
+
+def _system(chain: ViolationChain, number: Callable[[Fraction], Any], zero: Any) -> tuple[list[Entry], list[Any]]:
+    """A and b in one arithmetic."""
+    entries, right = [], [zero] * chain.size
+    for source, target, probability in chain.moves():
+        if target == SINK:
+            right[source] += number(probability)
+        else:
+            entries.append((source, target, number(probability)))
+    return entries, right
 
 
 def _follow_exactly(chain: ViolationChain, steps: int) -> Fraction:

@@ -10,14 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.graphs.state_sets import StateSet
-from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Estimator, State, Step, WeakEstimator
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.estimators import (
+    NOWHERE,
+    SINK,
+    Estimator,
+    Exploration,
+    ExplorationLimit,
+    State,
+    Step,
+    WeakEstimator,
+)
+from symveil.verification.opacity.observation import Observed
 
 _WORD = np.dtype("<u8")
 _BYTES, _BITS = 8, 64
@@ -166,9 +175,6 @@ def _image(table: Rows, sets: Rows) -> Rows:
 
 Numbers = NDArray[np.int64]
 
-NOWHERE: Final = -1
-SINK: Final = -2
-
 # following a system beside its estimator takes one byte for each pair of their states
 _MOST_PAIRS = 2 * 10**9
 # so many entries of a row take as much memory as an estimate
@@ -192,83 +198,56 @@ class Explored:
 
 def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None) -> Explored:
     """Every state that some observation without a violation leads to, or one of at most `within` events."""
-    begin = machine.start()
-    if begin is VIOLATION:
-        return Explored(observed.occurring, (), np.empty((0, len(observed.occurring)), dtype=np.int64))
-    number = {begin: 0}
-    layer = [begin]
+    search = Exploration(observed, machine, limit, within=within)
     rows: list[list[int]] = []
-    sets, length = machine.sets(begin), 0
-    while layer:
+    for length, layer in enumerate(search.walk.layers()):
+        search.length = length
         many = ManyEstimates.of(machine) if len(layer) >= _MANY_STATES else None
         if many:
-            search = _ManySearch(observed, many, limit, number, rows, sets)
-            return search.explored(many.rows(layer), length=length, within=within)
-        following = []
-        limit.report(len(number), length=length, within=within)
-        for state in layer:
-            row = [NOWHERE] * len(observed.occurring)
-            for column, event in enumerate(observed.occurring if within is None or length < within else ()):
-                after = machine.step(state, event)
-                if after is VIOLATION:
-                    row[column] = SINK
-                elif after is not IMPOSSIBLE:
-                    if after not in number:
-                        number[after] = len(number)
-                        sets += machine.sets(after)
-                        following.append(after)
-                    row[column] = number[after]
+            return _ManySearch(observed, many, search, rows).explored(many.rows(search.walk.nodes[layer.start :]))
+        for row in search.layer(layer):
             rows.append(row)
-            _require_few(observed, limit, states=len(number), sets=sets, length=length)
-        layer = following
-        length += 1
-    return Explored(observed.occurring, tuple(number), np.array(rows, dtype=np.int64).reshape(len(number), -1))
+            _require_few(observed, search, states=len(search.walk))
+    states = search.walk.nodes
+    return Explored(
+        search.events, tuple(states), np.array(rows, dtype=np.int64).reshape(len(states), len(search.events))
+    )
 
 
-def _require_few(observed: Observed, limit: ExplorationLimit, *, states: int, sets: int, length: int) -> None:
-    if (
-        max(sets, states * len(observed.occurring) // _EVENTS_LIKE_A_SET) > limit.estimates
-        or states * len(observed.system.states) > _MOST_PAIRS
-    ):
-        allowed = min(limit.estimates, _MOST_PAIRS // len(observed.system.states))
-        raise replace(limit, estimates=allowed).exceeded(longest=length)
+def _require_few(observed: Observed, search: Exploration, *, states: int) -> None:
+    """Refuse what does not fit: of states and rows, and of pairs of a state and one of the system."""
+    allowed = _MOST_PAIRS // observed.size
+    if states > allowed:
+        raise replace(search.limit, estimates=min(search.limit.estimates, allowed)).exceeded(longest=search.length)
+    entries = states * len(search.events) // _EVENTS_LIKE_A_SET
+    search.limit.require(max(search.sets, entries), longest=search.length)
 
 
 class _ManySearch:
     """The same search from a layer of many states on, in arrays; states get the same numbers."""
 
-    def __init__(
-        self,
-        observed: Observed,
-        many: ManyEstimates,
-        limit: ExplorationLimit,
-        number: dict[State, int],
-        rows: list[list[int]],
-        sets: int,
-    ) -> None:
-        self._observed, self._many, self._limit, self._sets = observed, many, limit, sets
-        self._number = {key: index for index, key in enumerate(many.keys(many.rows(list(number))))}
-        self._tables: list[Numbers] = [np.array(rows, dtype=np.int64).reshape(len(rows), len(observed.occurring))]
+    def __init__(self, observed: Observed, many: ManyEstimates, search: Exploration, rows: list[list[int]]) -> None:
+        self._observed, self._many, self._search = observed, many, search
+        self._number = {key: index for index, key in enumerate(many.keys(many.rows(search.walk.nodes)))}
+        self._tables: list[Numbers] = [np.array(rows, dtype=np.int64).reshape(len(rows), len(search.events))]
 
-    def explored(self, layer: Rows, *, length: int, within: int | None) -> Explored:
-        """Go on from `layer`, the states that observations of `length` events first lead to."""
-        events = self._observed.occurring
+    def explored(self, layer: Rows) -> Explored:
+        """Go on from `layer`, the states that observations of the search's length first lead to."""
+        search = self._search
         while len(layer):
-            if length == within:
-                self._tables.append(np.full((len(layer), len(events)), NOWHERE))
+            if search.length == search.within:
+                self._tables.append(np.full((len(layer), len(search.events)), NOWHERE))
                 break
             parts = range(0, len(layer), _STATES_AT_ONCE)
-            layer = np.concatenate(
-                [self._step(layer[begin : begin + _STATES_AT_ONCE], length, within) for begin in parts]
-            )
-            length += 1
+            layer = np.concatenate([self._step(layer[begin : begin + _STATES_AT_ONCE]) for begin in parts])
+            search.length += 1
         states = PackedStates(list(self._number), self._many.state)
-        return Explored(events, states, np.concatenate(self._tables))
+        return Explored(search.events, states, np.concatenate(self._tables))
 
-    def _step(self, rows: Rows, length: int, within: int | None) -> Rows:
+    def _step(self, rows: Rows) -> Rows:
         """The states that these lead to and that are new."""
-        number, many = self._number, self._many
-        after, possible, violates = many.steps(rows, self._observed.occurring)
+        number, many, search = self._number, self._many, self._search
+        after, possible, violates = many.steps(rows, search.events)
         after, alive = after.reshape(-1, *rows.shape[1:]), (possible & ~violates).reshape(-1)
         table: Numbers = np.where(violates, SINK, NOWHERE).reshape(-1)
         targets, fresh = [], []
@@ -281,9 +260,9 @@ class _ManySearch:
         table[alive] = targets
         self._tables.append(table.reshape(possible.shape))
         new = after[alive][fresh]
-        self._sets += int(np.count_nonzero(new.any(axis=2)))
-        self._limit.report(len(number), length=length, within=within)
-        _require_few(self._observed, self._limit, states=len(number), sets=self._sets, length=length)
+        search.sets += int(np.count_nonzero(new.any(axis=2)))
+        search.limit.report(len(number), length=search.length, within=search.within)
+        _require_few(self._observed, search, states=len(number))
         return new
 
 

@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.graphs.state_sets import Image, StateSet, closure, members, set_of, still_possible
+from symveil.errors import ModelError, ParameterError, WordError
+from symveil.graphs.state_sets import Image, StateSet, closure, members, set_of
+from symveil.graphs.walk import Walk
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.once import computed_once
-from symveil.numbers.progress import Progress, named
+from symveil.numbers.progress import Progress
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import set_label, symbol_label
+from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
 
 
 def observer_diagram(observer: Observer) -> Diagram:
@@ -75,31 +77,8 @@ _BYTES_OF_AN_ENTRY = 240
 _TRANSITIONS_LIKE_A_SET = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorationLimit:
-    """How many estimates may be explored, and the callback that follows their number."""
-
-    estimates: int
-    progress: Progress | None = None
-
-    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
-        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
-        if self.progress and within is not None:
-            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
-        elif self.progress:
-            self.progress(explored, None)
-
-    def exceeded(self, *, longest: int) -> TooLargeError:
-        """The error for more estimates than allowed, after all observations of up to `longest` events."""
-        return TooLargeError(
-            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
-            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
-            "unobservable events or, with more memory, a larger most_states",
-        )
-
-
 @dataclass(frozen=True, eq=False)
-class Observed:
+class Observed(Observing):
     """A system as its observer computes with it: states and observable events are numbers.
 
     One object serves all questions about a system. Each part is computed when it is first needed and kept. Parts
@@ -207,14 +186,11 @@ class Observed:
     @computed_once
     def reachable(self) -> set[int]:
         """The states that some run meets."""
-        reached = set(members(self.initial))
-        border = list(reached)
-        while border:
-            for state in self.successors[border.pop()]:
-                if state not in reached:
-                    reached.add(state)
-                    border.append(state)
-        return reached
+        walk: Walk[int, None] = Walk(members(self.initial))
+        for number, state in walk:
+            for successor in self.successors[state]:
+                walk.meet(successor, number, None)
+        return set(walk.nodes)
 
     @property
     def _silent(self) -> list[StateSet]:
@@ -237,11 +213,6 @@ class Observed:
         """The names of a set of states, in the order of the system."""
         return tuple(self.system.states[state] for state in members(states))
 
-    def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
-        """An observation as its events."""
-        events = self.events
-        return tuple([events[event] for event in observation])
-
     def read(self, observation: Sequence[str]) -> tuple[int, ...]:
         """An observation as numbers; refuses what is not an observable event, by its position."""
         if isinstance(observation, str) and any(len(event) != 1 for event in self.events):
@@ -255,13 +226,6 @@ class Observed:
                 )
             numbers.append(self.event_number[event])
         return tuple(numbers)
-
-    def delayed(self, events: Sequence[int], instant: int) -> StateSet:
-        """Q̂(β|ω) for β the first `instant` events of ω = `events`."""
-        estimate = self.start
-        for event in events[:instant]:
-            estimate = self.steps[event](estimate)
-        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
 
     def delayed_estimate(self, observation: Sequence[str], *, after: int | None = None) -> tuple[str, ...]:
         """The delayed estimate by names (see the function `delayed_estimate`)."""
@@ -324,30 +288,12 @@ def observer(system: PartiallyObserved, *, most_states: int | None = None) -> Ob
     (('0', '1'), ('2', '3'))
     """
     observed = Observed(system)
-    number = {observed.start: 0}
-    layer = [observed.start]
+    search = Exploration(observed, estimator(observed, None), observed.limit(most_states))
     transitions: list[tuple[int, int, int]] = []
-    limit = observed.limit(most_states)
-    events = [(event, observed.steps[event]) for event in observed.occurring]
-    length = 0
-    while layer:
-        following = []
-        for estimate in layer:
-            source = number[estimate]
-            for event, step in events:
-                after = step(estimate)
-                if not after:
-                    continue
-                target = number.get(after)
-                if target is None:
-                    target = number[after] = len(number)
-                    following.append(after)
-                transitions.append((source, event, target))
-            if max(len(number), len(transitions) // _TRANSITIONS_LIKE_A_SET) > limit.estimates:
-                raise limit.exceeded(longest=length)
-        layer = following
-        length += 1
-    return Observer(system=system, sets=tuple(number), transitions=tuple(transitions))
+    for source, row in enumerate(search.rows()):
+        transitions += [(source, event, after) for event, after in zip(search.events, row, strict=True) if after >= 0]
+        search.limit.require(len(transitions) // _TRANSITIONS_LIKE_A_SET, longest=search.length)
+    return Observer(system=system, sets=tuple(state[0] for state in search.walk.nodes), transitions=tuple(transitions))
 
 
 def delayed_estimate(

@@ -28,6 +28,7 @@ from symveil.models.word import Codes
 from symveil.numbers.conversions import fraction, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
+from symveil.verification.linear_systems import identity_less
 from symveil.verification.opacity.observation import Observed
 
 Node = int
@@ -150,15 +151,10 @@ class ObservationLaw:
 
     def _inverse(self, nodes: list[Node]) -> fmpq_mat | None:
         index = {node: position for position, node in enumerate(nodes)}
-        matrix = [[fmpq(int(row == column)) for column in range(len(nodes))] for row in range(len(nodes))]
-        is_left = any(self._shown[node] or not self._silent[node] for node in nodes)
-        for node in nodes:
-            for target, chance in self._silent[node]:
-                if target in index:
-                    matrix[index[node]][index[target]] -= chance
-                else:
-                    is_left = True
-        return fmpq_mat(matrix).inv() if is_left else None
+        moves = [(node, target, chance) for node in nodes for target, chance in self._silent[node]]
+        inside = [(index[node], index[target], chance) for node, target, chance in moves if target in index]
+        is_left = len(inside) < len(moves) or any(self._shown[node] or not self._silent[node] for node in nodes)
+        return identity_less(len(nodes), inside).inv() if is_left else None
 
 
 def mass(spread: Spread) -> Fraction:

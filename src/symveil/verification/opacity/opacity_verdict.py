@@ -14,17 +14,12 @@ Observations are explored by their length, so the first violation is a shortest 
 from __future__ import annotations
 
 import html
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from symveil.graphs.state_sets import StateSet, members
-from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, Observing, State, estimator
+from symveil.graphs.walk import Walk
+from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
 from symveil.verification.opacity.notions import Question
-from symveil.verification.opacity.observation import ExplorationLimit
-
-Estimate = TypeVar("Estimate")
 
 Followed = tuple[StateSet, int]
 """(B, age): the runs that were not secret, and how many observations ago that was; with k = ∞ ages are 0."""
@@ -48,25 +43,25 @@ class WeakSearch:
 
     def __init__(self, observed: Observing, k: int | None, limit: ExplorationLimit) -> None:
         self._observed, self._k, self._limit = observed, k, limit
-        self._parents: dict[StateSet, tuple[StateSet, int] | None] = {observed.start: None}
+        self._walk: Walk[StateSet, int] = Walk([observed.start])
         # for each B and age, the y that were already followed with it
         self._covered: dict[StateSet, dict[int, StateSet]] = {}
         # layers[n]: what is followed after n observations, with all y it is followed for
         self._layers: list[dict[Followed, StateSet]] = []
         self._followed = 0  # entries of all layers together
         # seeds[n]: the estimates after n observations in which following a B began
-        self._seeds: list[dict[StateSet, list[StateSet]]] = []
+        self._seeds: list[dict[StateSet, list[int]]] = []
 
     def run(self) -> Searched:
         """Explore by length until a violation, or until there is nothing new."""
-        layer = [self._observed.start]
+        layer = range(1)
         followed: dict[Followed, StateSet] = {}
         while layer or followed:
             self._layers.append(followed)
             self._limit.report(self._explored)
             exposed = self._begin_following(layer, followed)
             if exposed is not None:
-                return self._violation(path_to(exposed, self._parents), ())
+                return self._violation(self._walk.way_to(exposed), ())
             following: dict[Followed, StateSet] = {}
             for (clean, age), secret in followed.items():
                 if self._k is not None and age >= self._k:
@@ -87,24 +82,24 @@ class WeakSearch:
     @property
     def _explored(self) -> int:
         """The estimates explored: the observer's, and the sets B that were followed."""
-        return len(self._parents) + len(self._covered)
+        return len(self._walk) + len(self._covered)
 
     def _require_few(self) -> None:
-        if max(self._explored, self._followed) > self._limit.estimates:
-            raise self._limit.exceeded(longest=len(self._layers) - 1)
+        self._limit.require(max(self._explored, self._followed), longest=len(self._layers) - 1)
 
-    def _begin_following(self, layer: list[StateSet], followed: dict[Followed, StateSet]) -> StateSet | None:
+    def _begin_following(self, layer: range, followed: dict[Followed, StateSet]) -> int | None:
         """Seed the pairs of each new estimate; returns one that is secret altogether."""
-        seeds: dict[StateSet, list[StateSet]] = {}
+        seeds: dict[StateSet, list[int]] = {}
         self._seeds.append(seeds)
-        for estimate in layer:
+        for number in layer:
+            estimate = self._walk.nodes[number]
             secret = estimate & self._observed.secret
             if secret:
                 clean = self._observed.reach(estimate & ~secret)
                 if not clean:
-                    return estimate
+                    return number
                 if self._k != 0 and secret & ~clean:
-                    seeds.setdefault(clean, []).append(estimate)
+                    seeds.setdefault(clean, []).append(number)
                     self._follow(followed, clean, 0, secret & ~clean)
         return None
 
@@ -124,16 +119,15 @@ class WeakSearch:
             self._followed += 1
             self._require_few()
 
-    def _next_estimates(self, layer: list[StateSet]) -> list[StateSet]:
-        following = []
-        for estimate in layer:
+    def _next_estimates(self, layer: range) -> range:
+        walk = self._walk
+        for number in layer:
             for event in self._observed.occurring:
-                after = self._observed.steps[event](estimate)
-                if after and after not in self._parents:
-                    self._parents[after] = (estimate, event)
-                    following.append(after)
+                after = self._observed.steps[event](walk.nodes[number])
+                if after:
+                    walk.meet(after, number, event)
             self._require_few()
-        return following
+        return range(layer.stop, len(walk)) if layer else layer
 
     # --- the way back --------------------------------------------------------------------------
 
@@ -144,8 +138,8 @@ class WeakSearch:
         after = [event]
         while True:
             seed = self._seed(clean, age, secret, length)
-            if seed:
-                return path_to(seed, self._parents), tuple(reversed(after))
+            if seed is not None:
+                return self._walk.way_to(seed), tuple(reversed(after))
             length -= 1
             clean, age, event, secret = self._before(clean, age, secret, length)
             after.append(event)
@@ -155,13 +149,13 @@ class WeakSearch:
         step = self._observed.steps[event]
         return sum(1 << state for state in members(secret) if step(1 << state))
 
-    def _seed(self, clean: StateSet, age: int, secret: StateSet, length: int) -> StateSet | None:
+    def _seed(self, clean: StateSet, age: int, secret: StateSet, length: int) -> int | None:
         """An estimate of this length in which following (clean, one of secret) began."""
         if age and self._k is not None:
             return None
-        for estimate in self._seeds[length].get(clean, ()):
-            if estimate & self._observed.secret & secret:
-                return estimate
+        for number in self._seeds[length].get(clean, ()):
+            if self._walk.nodes[number] & self._observed.secret & secret:
+                return number
         return None
 
     def _before(self, clean: StateSet, age: int, secret: StateSet, length: int) -> tuple[StateSet, int, int, StateSet]:
@@ -181,17 +175,6 @@ class WeakSearch:
         observation = before + after
         estimate = self._observed.delayed(observation, len(before))
         return Violation(observation, len(before), estimate), self._explored
-
-
-def path_to(estimate: Estimate, parents: Mapping[Estimate, tuple[Estimate, int] | None]) -> tuple[int, ...]:
-    """A shortest observation that leads to an estimate, from the parents of a breadth-first search."""
-    events = []
-    parent = parents[estimate]
-    while parent is not None:
-        estimate, event = parent
-        events.append(event)
-        parent = parents[estimate]
-    return tuple(reversed(events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,32 +258,11 @@ def _strong_search(observed: Observing, k: int, limit: ExplorationLimit) -> Sear
 
 def _search(observed: Observing, question: Question, limit: ExplorationLimit) -> Searched:
     """Breadth first over the states of the estimator."""
-    machine = estimator(observed, question)
-    begin = machine.start()
-    if begin is VIOLATION:
-        return _violation(observed, question, ()), 1
-    parents: dict[State, tuple[State, int] | None] = {begin: None}
-    queue = deque([(begin, 0)])
-    sets = machine.sets(begin)
-    reported = 0
-    while queue:
-        state, length = queue.popleft()
-        if length > reported:
-            reported = length
-            limit.report(len(parents))
-        for event in observed.occurring:
-            after = machine.step(state, event)
-            if after is IMPOSSIBLE:
-                continue
-            if after is VIOLATION:
-                return _violation(observed, question, (*path_to(state, parents), event)), len(parents)
-            if after not in parents:
-                parents[after] = (state, event)
-                sets += machine.sets(after)
-                queue.append((after, length + 1))
-        if sets > limit.estimates:
-            raise limit.exceeded(longest=length)
-    return None, len(parents)
+    search = Exploration(observed, estimator(observed, question), limit)
+    for _ in search.rows(until_violation=True):
+        pass
+    violation = None if search.violation is None else _violation(observed, question, search.violation)
+    return violation, max(len(search.walk), 1)
 
 
 def _violation(observed: Observing, question: Question, observation: tuple[int, ...]) -> Violation:

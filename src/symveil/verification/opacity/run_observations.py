@@ -21,7 +21,7 @@ from symveil.graphs.strong_components import strong_components
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
-from symveil.verification.opacity.exploration import SINK
+from symveil.verification.opacity.estimators import SINK
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.observation_law import (

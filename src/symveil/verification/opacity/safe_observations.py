@@ -14,10 +14,10 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
 from symveil.numbers.once import Memo, computed_once
-from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.estimators import ExplorationLimit, estimator
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.notions import Question
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 
 Events = tuple[int, ...]
 """An observation as the numbers of its events."""

@@ -15,11 +15,14 @@ from dataclasses import replace
 from itertools import product
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.graphs.state_sets import StateSet, members, set_of, still_possible
+from symveil.graphs.state_sets import StateSet, members, set_of
+from symveil.graphs.walk import Walk
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem, epoch_system
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
+from symveil.verification.opacity.estimators import ExplorationLimit, Observing, Step
 from symveil.verification.opacity.notions import Question, read_question
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
 PartStates = tuple[str, ...]
@@ -29,7 +32,7 @@ _MOST_STATES = 2_000_000
 _MOST_ESTIMATES = 2_000_000
 
 
-class ComposedObserved:
+class ComposedObserved(Observing):
     """The synchronous product of parts as its observer computes with it; it offers what `Observed` offers a search.
 
     A state is secret where one of its parts is in a secret state. An event belongs to the parts in which some
@@ -50,43 +53,68 @@ class ComposedObserved:
         for number, part in enumerate(parts):
             for event in dict.fromkeys(move[1] for move in part.moves):
                 owners.setdefault(event, []).append(number)
-        seen = {event for part in parts for event in part.observable}
-        self.events = tuple(event for event in owners if event in seen)
-        self._silent_events = tuple(event for event in owners if event not in seen)
+        self._seen = {event for part in parts for event in part.observable}
+        self._silent_events = tuple(event for event in owners if event not in self._seen)
         self._owners = owners
+        self._starts = [part.initial_states for part in parts]
         self._number: dict[PartStates, int] = {}
         self._part_states: list[PartStates] = []
-        self.secret: StateSet = 0
-        self._memo: dict[tuple[str, int], StateSet] = {}
-        self.initial = set_of(
-            self._numbered(states_of_parts) for states_of_parts in product(*(part.initial_states for part in parts))
-        )
-        self.occurring = tuple(range(len(self.events)))
-        self.reach = self._image("reach", lambda state: self._closed(1 << state, clean=False))
-        self.clean_reach = self._image("clean reach", lambda state: self._closed(1 << state, clean=True))
-        self.steps = tuple(self._after(event, self.reach) for event in self.events)
-        self.clean_steps = tuple(self._after(event, self.clean_reach) for event in self.events)
-        self.start = self.reach(self.initial)
+        self._secret: StateSet = 0
+        _ = self.start  # before anything is asked: which states are secret is known of those that were met
 
     @property
     def size(self) -> int:
         """How many states of the whole were met."""
         return len(self._part_states)
 
+    @property
+    def secret(self) -> StateSet:
+        """The secret states, of those that were met."""
+        return self._secret
+
+    @computed_once
+    def events(self) -> tuple[str, ...]:
+        """The observable events of all parts."""
+        return tuple(event for event in self._owners if event in self._seen)
+
+    @property
+    def occurring(self) -> tuple[int, ...]:
+        """All of them: each is some transition's."""
+        return tuple(range(len(self.events)))
+
+    @computed_once
+    def initial(self) -> StateSet:
+        """Where a run may start."""
+        return set_of(self._numbered(states_of_parts) for states_of_parts in product(*self._starts))
+
+    @computed_once
+    def start(self) -> StateSet:
+        """The states possible before anything was observed."""
+        return self.reach(self.initial)
+
+    @computed_once
+    def reach(self) -> Step:
+        """The unobservable reach."""
+        return self._image(lambda state: self._closed(1 << state, clean=False))
+
+    @computed_once
+    def clean_reach(self) -> Step:
+        """The unobservable reach through states without a secret."""
+        return self._image(lambda state: self._closed(1 << state, clean=True))
+
+    @computed_once
+    def steps(self) -> tuple[Step, ...]:
+        """For each event the estimate after it."""
+        return tuple(self._after(event, self.reach) for event in self.events)
+
+    @computed_once
+    def clean_steps(self) -> tuple[Step, ...]:
+        """For each event the states in which the whole instant after it may have been without a secret."""
+        return tuple(self._after(event, self.clean_reach) for event in self.events)
+
     def names(self, states: StateSet) -> tuple[str, ...]:
         """The names of states: those of the parts' states, with a bar between them."""
         return tuple("|".join(self._part_states[state]) for state in members(states))
-
-    def spelled(self, observation: Sequence[int]) -> tuple[str, ...]:
-        """An observation as its events."""
-        return tuple(self.events[event] for event in observation)
-
-    def delayed(self, events: Sequence[int], instant: int) -> StateSet:
-        """The states possible after the first `instant` events, given all of them."""
-        estimate = self.start
-        for event in events[:instant]:
-            estimate = self.steps[event](estimate)
-        return still_possible(estimate, events[instant:], reach=self.reach, steps=self.steps)
 
     def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored."""
@@ -104,7 +132,7 @@ class ComposedObserved:
             number = self._number[states_of_parts] = len(self._part_states)
             self._part_states.append(states_of_parts)
             if any(state in secret for state, secret in zip(states_of_parts, self._secret_states, strict=True)):
-                self.secret |= 1 << number
+                self._secret |= 1 << number
         return number
 
     def _by(self, event: str, state: int) -> list[int]:
@@ -132,21 +160,19 @@ class ComposedObserved:
                         border.append(target)
         return reached
 
-    def _after(self, event: str, reach: Callable[[StateSet], StateSet]) -> Callable[[StateSet], StateSet]:
-        kind = f"{'clean ' if reach is self.clean_reach else ''}after {event}"
-        return self._image(kind, lambda state: reach(set_of(self._by(event, state))))
+    def _after(self, event: str, reach: Step) -> Step:
+        return self._image(lambda state: reach(set_of(self._by(event, state))))
 
-    def _image(self, kind: str, of: Callable[[int], StateSet]) -> Callable[[StateSet], StateSet]:
-        """The union of what is made of each state, which is kept."""
-        memo = self._memo
+    def _image(self, of: Callable[[int], StateSet]) -> Step:
+        """The union of what is made of each state, which is computed once."""
+        memo: dict[int, StateSet] = {}
 
         def image(states: StateSet) -> StateSet:
             union = 0
             for state in members(states):
-                key = (kind, state)
-                if key not in memo:
-                    memo[key] = of(state)
-                union |= memo[key]
+                if state not in memo:
+                    memo[state] = of(state)
+                union |= memo[state]
             return union
 
         return image
@@ -237,15 +263,12 @@ def _is_idle(
     for source, event, target in part.moves:
         enabled.setdefault(source, set()).add(event)
         following.setdefault(source, set()).add(target)
-    border = list(part.initial_states)
-    reached = set(border)
-    while border:
-        state = border.pop()
+    walk: Walk[str, None] = Walk(part.initial_states)
+    for position, state in walk:
         if not shared <= enabled.get(state, set()):
             return False
-        for target in following.get(state, set()) - reached:
-            reached.add(target)
-            border.append(target)
+        for target in following.get(state, set()):
+            walk.meet(target, position, None)
     return True
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.graphs.walk import Walk
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number
 from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
-from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.estimators import ExplorationLimit, estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.violation_chain import violation_chain
 
@@ -197,18 +198,17 @@ def shown_within(observed: Observed, witness: tuple[str, ...], within: int) -> b
     moves: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for source, event, target in system.moves:
         moves[source].append((event, target))
-    reached = {(system.initial, 0)}
-    for _ in range(within + 1):
-        if any(shown == len(witness) for _, shown in reached):
-            return True
-        following = set(reached)
-        for state, shown in reached:
+    walk: Walk[tuple[str, int], None] = Walk([(system.initial, 0)])
+    for length, layer in enumerate(walk.layers()):
+        if length > within:
+            return False
+        for number in layer:
+            state, shown = walk.nodes[number]
+            if shown == len(witness):
+                return True
             for event, target in moves[state]:
                 if event not in observed.event_number:
-                    following.add((target, shown))
-                elif shown < len(witness) and event == witness[shown]:
-                    following.add((target, shown + 1))
-        if following == reached:
-            return False
-        reached = following
+                    walk.meet((target, shown), number, None)
+                elif event == witness[shown]:
+                    walk.meet((target, shown + 1), number, None)
     return False

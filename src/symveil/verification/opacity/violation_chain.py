@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.errors import TooLargeError
-from symveil.verification.opacity.estimators import Estimator
-from symveil.verification.opacity.exploration import NOWHERE, SINK, Numbers, can_reach_sink, explore
-from symveil.verification.opacity.observation import ExplorationLimit, Observed
+from symveil.verification.opacity.estimators import NOWHERE, SINK, Estimator, ExplorationLimit
+from symveil.verification.opacity.exploration import Numbers, can_reach_sink, explore
+from symveil.verification.opacity.observation import Observed
 
 # each takes some dozens of bytes
 _MOST_PAIRS = 20_000_000

@@ -11,7 +11,7 @@ Three ways, the first that applies:
   guessed by one pass forwards and one backwards with o in the place of w, words weighed by π·κ. That attacker ignores
   Z(w), so that the best one is right at least as often, and at most max Z/min Z times as often.
 
-What the promise allows at most, whatever the mechanism, is in `attacker_windows`.
+What the promise allows at most, whatever the mechanism, is in `windows`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.public_words import public_words
-from symveil.mechanisms.attacker_windows import (
+from symveil.mechanisms.attacker.windows import (
     FAILS,
     Floats,
     Losses,

@@ -2,7 +2,7 @@
 
 The unknowns are P(x|w); adjacent words must satisfy P(x|w) ≥ P(x|v)/c, rows add up to 1, and the expected loss is to be
 least. Under the graceful promise c is what one place may lose, and words that differ in d places must satisfy
-P(x|w) ≥ P(x|v)/c^d. What a solver finds satisfies this up to its tolerance; `optimal_law` makes an exact law of it.
+P(x|w) ≥ P(x|v)/c^d. What a solver finds satisfies this up to its tolerance; `law` makes an exact law of it.
 """
 
 from __future__ import annotations

@@ -189,11 +189,9 @@ def _windows(
     steps: list[tuple[Indices, Floats, Indices, Indices, Indices]] = []
     work = 0
     for position in range(left, last):
-        counts = graph.first[state + 1] - graph.first[state]
-        if limit is not None and counts.sum() > limit:
+        if limit is not None and graph.degrees[state].sum() > limit:
             return
-        begin = np.repeat(np.arange(len(state)), counts)
-        edge = np.arange(len(begin)) + np.repeat(graph.first[state] - np.cumsum(counts) + counts, counts)
+        begin, edge = graph.expand(state)
         known, to = np.unique(row[begin] * graph.state_count + graph.target[edge], return_inverse=True)
         steps.append((row, ways, begin, edge, to.reshape(-1)))
         ways = np.bincount(steps[-1][4], weights=ways[begin]).astype(np.float64)

@@ -16,6 +16,7 @@ from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
+from symveil.numbers.ranges import offsets
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 
 Rows = NDArray[np.int64]
@@ -25,17 +26,11 @@ _MOST_OPTIONS = 1 << 20  # successors that are compared at once
 
 
 class Successors:
-    """The edges from each state along which a word can still be completed.
-
-    `edges` has them one state after the other, those of state s from `first[s]` on; `number[e]` is where edge e
-    stands among them, if it is one.
-    """
+    """The edges along which a word can still be completed; `index[e]` is where edge e stands among them."""
 
     def __init__(self, graph: WordGraph, alive: NDArray[np.bool_]) -> None:
         useful = alive[graph.target]
-        self.edges = np.flatnonzero(useful)
-        self.number: Rows = np.concatenate([[0], np.cumsum(useful)])
-        self.first = self.number[graph.first]
+        self.edges, self.index = graph.restricted(useful), offsets(useful)
 
 
 class Steering:
@@ -68,16 +63,15 @@ class Steering:
 
     def _by_steps(self, to: NDArray[np.int32], options: Successors, states: Rows, column: Rows) -> Rows:
         """The same from a table of steps and the column of each row's symbol in it."""
-        begin, counts = options.first[states], options.first[states + 1] - options.first[states]
+        edges, counts = options.edges, options.edges.degrees[states]
         results = np.empty(len(states), dtype=np.int64)
         for part in _pieces(counts):
-            within = np.cumsum(counts[part]) - counts[part]
-            index = np.arange(int(counts[part].sum())) - np.repeat(within, counts[part])
-            edge = options.edges[np.repeat(begin[part], counts[part]) + index]
-            steps = to[self._graph.target[edge], np.repeat(column[part], counts[part])]
-            width = int(counts[part].max())
-            # the least number of steps, and among equal ones the least place
-            results[part] = np.minimum.reduceat(steps * np.int64(width) + index, within) % width
+            row, edge = edges.expand(states[part])
+            steps = to[edges.target[edge], column[part][row]]
+            index, width = edge - edges.first[states[part]][row], int(counts[part].max())
+            # the least number of steps, and among equal ones the least index
+            least = np.minimum.reduceat(steps * np.int64(width) + index, offsets(counts[part])[:-1])
+            results[part] = least % width
         return results
 
 
@@ -141,8 +135,8 @@ class OnlineBatch:
                 trimmed_to = alive[length - position - 1]
                 options = Successors(graph, trimmed_to)
             preferred = self._preferred(options, trimmed_to, state, rows[:, position])
-            index = self._chosen(options.first[state + 1] - options.first[state], preferred, bits)
-            edge = options.edges[options.first[state] + index]
+            index = self._chosen(options.edges.degrees[state], preferred, bits)
+            edge = options.edges.number[options.edges.first[state] + index]
             released[:, position] = graph.symbol[edge]
             state = graph.target[edge].astype(np.int64)
         return released
@@ -151,7 +145,7 @@ class OnlineBatch:
         """The place of the preferred one among the successors of each row's state; −1: none is."""
         edge = self._runs.edge_numbers(state, own)
         possible = (edge >= 0) & alive[self._graph.target[edge]]
-        index = np.where(possible, options.number[edge] - options.first[state], -1)
+        index = np.where(possible, options.index[edge] - options.edges.first[state], -1)
         lost = np.flatnonzero(~possible)
         if self._steering is not None and len(lost):
             index[lost] = self._steering.nearest(options, state[lost], own[lost])

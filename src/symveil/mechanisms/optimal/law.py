@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.searches import begin_search
 from symveil.errors import ParameterError
-from symveil.mechanisms.optimal_programme import Floats, Programme
+from symveil.mechanisms.optimal.programme import Floats, Programme
 from symveil.numbers.conversions import exp_enclosure
 from symveil.numbers.once import Memo, computed_once
 

@@ -1,6 +1,6 @@
 """The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
 
-It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`optimal_law`): the law is a table of
+It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`law`): the law is a table of
 whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit. Under the
 graceful promise every two words are compared, and the solution is mostly that of linear equations (`Optimal.flat`).
 """
@@ -28,8 +28,8 @@ from symveil.laws.parameters import Adjacency, read_beyond
 from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.law import Law, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
-from symveil.mechanisms.optimal_programme import MOST_ROWS, NumberedWords, Programme
+from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
+from symveil.mechanisms.optimal.programme import MOST_ROWS, NumberedWords, Programme
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once

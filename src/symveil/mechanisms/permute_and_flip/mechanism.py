@@ -42,7 +42,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import ErrorBounds
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.law import Law
-from symveil.mechanisms.race import race, races
+from symveil.mechanisms.permute_and_flip.race import race, races
 from symveil.models.word import Codes
 from symveil.numbers.conversions import (
     STANDARD_PRECISION,
