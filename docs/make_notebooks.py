@@ -25,7 +25,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 DOCS = Path(__file__).parent
 TUTORIALS = DOCS / "tutorials"
 NAMES = (
-    *("synthetic-city", "hospital-process", "log-to-pm4py-and-back", "rush-hour"),
+    *("synthetic-city", "hospital-process", "rush-hour"),
     *("road-network", "partially-observed-system", "proving-privacy"),
 )
 

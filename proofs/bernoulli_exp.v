@@ -1,5 +1,5 @@
-(* A coin with chance exp(-above/below): _with_chance_exp in src/symveil/randomness/choices.py (Canonne, Kamath and
-   Steinke, algorithm 1).
+(* A coin with chance exp(-above/below): _with_chance_exp in src/symveil/randomness/choices.py (docs/theory/central.md,
+   "Exact noise"; Canonne, Kamath and Steinke, algorithm 1).
 
    The function counts how often in a row a uniform number below `below * step` is less than `above`, step = 1, 2, 3 ...,
    and says yes if the step that ended it is odd. The model is the same loop, Pending after `rounds` draws.

@@ -16,6 +16,9 @@
    numbers, so it is sound; it is decisive with some slack as its balls are narrower than 2^-(width j). That the balls contain
    c_i is the promise of ball arithmetic and not part of this file.
 
+   All words have `width` bits here. The code draws 64 more bits on a tie, also where the first word has 32; that Boundaries.pick
+   computes the floor from a ball, and calls a word undecided where the ball does not say, only makes it ask more often.
+
    Pieces are numbered 0 .. k; cut i is the left end of piece i, cut 0 = 0, cut (k+1) = 1. *)
 
 From mathcomp Require Import all_ssreflect all_algebra.

@@ -6,7 +6,8 @@
 
    certificate_bounds_delta: then d(s,s') bounds P_s(E) - ratio P_s'(E) for every event E about finitely many labels. The least certificate is
      ld, so ld bounds delta (C19, Theorem 17).
-   refutation_by_words: a set of label words of one length with P_s - ratio P_s' above delta refutes delta.
+   refutation_by_words: a list of label words of one length whose chances, added up, have P_s - ratio P_s' above delta refutes
+     delta. Their chances are those of the forward recursion over the chain (word_chance; seen_words: it is what `seen` says).
    ld_is_lgd: with the kernel (where ld is 0) held at 0 the operator has no fixed point above ld. Stated for any monotone and
      concave operator on non-negative functions on a finite set, with a least certificate ld that is a fixed point. The proof needs
      neither continuity nor powers of the operator: with t lgd <= ld, what is left of ld, y = (ld - t lgd) / (1-t), is a certificate
@@ -53,6 +54,18 @@ rewrite -[leRHS](mu_sum1 s); apply: ler_sum => i _.
 by rewrite ler_pimulr//; case/andP: (IH i (fun u => E (label s :: u))).
 Qed.
 
+Lemma eq_seen T s E F : E =1 F -> seen T s E = seen T s F.
+Proof. by elim: T s E F => [|T IH] s E F EF /=; rewrite ?EF//; apply: eq_bigr => i _; congr (_ * _); apply: IH => u. Qed.
+
+Lemma seenD T s (E F G : seq B -> bool) : (forall u, (E u)%:R = (F u)%:R + (G u)%:R :> R) -> seen T s E = seen T s F + seen T s G.
+Proof.
+elim: T s E F G => [|T IH] s E F G EFG /=; first exact: EFG.
+by rewrite -big_split; apply: eq_bigr => i _ /=; rewrite -mulrDr; congr (_ * _); apply: IH.
+Qed.
+
+Lemma seen_none T s : seen T s (fun=> false) = 0.
+Proof. by elim: T s => //= T IH s; apply: big1 => i _; rewrite IH mulr0. Qed.
+
 Theorem certificate_bounds_delta (d : S -> S -> R) : certificate d ->
   forall T s s' E, (0 < T)%N -> seen T s E - ratio * seen T s' E <= d s s'.
 Proof.
@@ -79,11 +92,36 @@ have -> : seen T.+2 s E - ratio * seen T.+2 s' E
 by apply; split=> [i|i k]; [exact: seen_bounds|exact: IH].
 Qed.
 
-(* delta is a bound for T labels if no event about them breaks it; one event that does refutes it *)
-Theorem refutation_by_words (T : nat) (s s' : S) (delta : R) (u : seq B -> bool) :
-  delta < seen T s u - ratio * seen T s' u ->
+(* The probability that the first labels from s are the word u, by the forward recursion *)
+Fixpoint word_chance (u : seq B) (s : S) : R :=
+  if u is b :: v then (label s == b)%:R * \sum_i mu s i * word_chance v i else 1.
+
+Lemma seen_word (u : seq B) s : seen (size u) s (pred1 u) = word_chance u s.
+Proof.
+elim: u s => [|b u IH] s //=; rewrite mulr_sumr; apply: eq_bigr => i _; rewrite mulrCA; congr (_ * _).
+have [<-|lb] := eqVneq (label s) b.
+  by rewrite mul1r -IH; apply: eq_seen => v; rewrite /= eqseq_cons eqxx.
+rewrite mul0r -(seen_none (size u) i); apply: eq_seen => v.
+by rewrite /= eqseq_cons (negbTE lb).
+Qed.
+
+Lemma seen_words (T : nat) (us : seq (seq B)) s : uniq us -> all (fun u => size u == T) us ->
+  seen T s (mem us) = \sum_(u <- us) word_chance u s.
+Proof.
+elim: us => [|u us IH] /=; first by move=> _ _; rewrite big_nil -(seen_none T s); apply: eq_seen.
+case/andP=> un uniq_us /andP[/eqP uT all_us]; rewrite big_cons -IH// -seen_word uT; apply: seenD => v.
+by rewrite /= in_cons; case: (v =P u) => [->|_] /=; rewrite ?(negbTE un) ?addr0 ?add0r.
+Qed.
+
+(* delta bounds all events about T labels only if it bounds every set of label words of length T *)
+Theorem refutation_by_words (T : nat) (s s' : S) (delta : R) (us : seq (seq B)) :
+  uniq us -> all (fun u => size u == T) us ->
+  delta < \sum_(u <- us) (word_chance u s - ratio * word_chance u s') ->
   ~ (forall E, seen T s E <= ratio * seen T s' E + delta).
-Proof. by move=> h /(_ u); rewrite -ler_subl_addl leNgt h. Qed.
+Proof.
+move=> us1 usT; rewrite sumrB -mulr_sumr -!(seen_words _ us1 usT) => h /(_ (mem us)).
+by rewrite -ler_subl_addl leNgt h.
+Qed.
 End Chains.
 
 Lemma prod_le1 (R : realFieldType) (I : finType) (P : pred I) (u : I -> R) : (forall i, 0 < u i <= 1) -> 0 < \prod_(i | P i) u i <= 1.

@@ -27,6 +27,7 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
+    "proofs/README.md": "theory/checked.md",
 }
 LINK = re.compile(r"(?<!`)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
 PICTURE = re.compile(r'(?P<before><img [^>]*src=")(?P<target>[^":]+)')
@@ -39,12 +40,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the texts at the root of the repository."""
+    """Add the texts that the repository has outside docs/."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - the tests import this module without mkdocs
 
     for name, page in PAGES.items():
         if (ROOT / name).exists():
-            text = turned((ROOT / name).read_text(encoding="utf-8"), written_in=ROOT, shown_in=DOCS)
+            folder, shown = (ROOT / name).parent, (DOCS / page).parent
+            text = turned((ROOT / name).read_text(encoding="utf-8"), written_in=folder, shown_in=shown)
             files.append(File.generated(config, page, content=text))
     return files
 
@@ -174,7 +176,8 @@ def turned(text: str, *, written_in: Path, shown_in: Path) -> str:
 
     def site_link(match: re.Match[str]) -> str:
         target = (written_in / match["target"]).resolve()
-        place = DOCS / PAGES[target.name] if target.parent == ROOT and target.name in PAGES else target
+        outside = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+        place = DOCS / PAGES[outside] if outside in PAGES else target
         if place.is_relative_to(DOCS):
             relative = Path(os.path.relpath(place, shown_in)).as_posix()
             return f"[{match['text']}]({relative}{match['anchor'] or ''})"

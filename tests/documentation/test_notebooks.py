@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 SAME = doctest.OutputChecker().check_output
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NAMES = make_notebooks.NAMES
-WITHOUT_PICTURES = {"log-to-pm4py-and-back", "rush-hour"}
+WITHOUT_PICTURES = {"rush-hour"}
 # what only a machine or a moment has: its folders, other machines, times of execution, addresses of objects
 FOREIGN = {
     "a path": r"(?<![\w.])/(?:tmp|home|root|work|usr|opt|var|Users)/",

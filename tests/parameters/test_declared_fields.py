@@ -119,7 +119,7 @@ PRIVATIZE = cli.commands["privatize"]
 NO_OPTION = {
     (MechanismChoice, "costs"): "made from --costs or --places",
     (ColumnOptions, "person_option"): "for messages",
-    (ColumnOptions, "time"): "count and learn have options for times of their own; that of privatize is a field of `RunOptions`",
+    (ColumnOptions, "time"): "count and learn have options for times; that of privatize is a field of `RunOptions`",
     (ColumnOptions, "attributes"): "learn has an option for each attribute and its values",
 }
 NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is ColumnOptions)} - {

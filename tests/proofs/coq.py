@@ -68,6 +68,12 @@ def compiled(folder: Path, text: str, name: str, *, seconds: int = 600) -> subpr
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
 
 
+def line_of_error(stderr: str) -> int | None:
+    """The line of the file in which Coq says that there is an error; None where it says nothing of the kind."""
+    error = re.search(r'^File "[^"]*", line (\d+), characters \d+-\d+:\nError', stderr, re.MULTILINE)
+    return int(error[1]) if error else None
+
+
 def used_axioms(folder: Path, names: Iterable[str]) -> set[str]:
     """What `Print Assumptions` prints for all of these theorems together: their proofs are walked once."""
     found = theorems()

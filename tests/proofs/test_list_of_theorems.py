@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.proofs import coq
+
+from proofs import coq
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| `(\w+)` \| \[`(\w+\.v)`\]\((\w+\.v)\) \|", re.MULTILINE)
@@ -57,3 +58,27 @@ def test_links_of_pages_are_files() -> None:
     assert len({file for _, file in LINKS}) >= 12
     for page, file in LINKS:
         assert (coq.PROOFS / file).is_file(), f"{page.name} links {file}"
+
+
+def test_the_proofs_name_pages_that_exist() -> None:
+    named = {
+        (file.name, page)
+        for file in [*coq.PROOFS.glob("*.v"), coq.PROOFS / "README.md"]
+        for page in re.findall(r"[\w/-]+\.(?:md|py)\b", file.read_text("utf-8"))
+    }
+    assert len(named) >= 25
+    assert [(file, page) for file, page in sorted(named) if not (ROOT / page).is_file()] == []
+
+
+def test_links_of_the_list_are_files() -> None:
+    linked = re.findall(r"\]\(([^)]+)\)", (coq.PROOFS / "README.md").read_text("utf-8"))
+    assert len(linked) >= len(rows())
+    assert [file for file in linked if not (coq.PROOFS / file).is_file()] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(rows().values()) - {"loss.v"}))
+def test_the_pages_of_a_theorem_link_its_file(name: str) -> None:
+    head = (coq.PROOFS / name).read_text("utf-8").partition("*)")[0]
+    pages = [ROOT / page for page in re.findall(r"docs/theory/[\w-]+\.md", head)]
+    assert pages
+    assert [page.name for page in pages if f"proofs/{name}" not in page.read_text("utf-8")] == []

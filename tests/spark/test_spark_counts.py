@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import services
 
+import services
 import symveil as sv
 from symveil.errors import FileError, ParameterError
 from symveil.release import protocol

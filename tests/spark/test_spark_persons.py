@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import services
 
+import services
 import symveil as sv
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions

@@ -111,7 +111,7 @@ def test_on_a_model_neighbours_are_counted_and_classic_is_called_so(tmp_path):
         ).manifest
 
     manifest = run(calibration="classic")
-    assert re.search(r"[\d.]+ feasible sequences around a typical one", dict(in_numbers(manifest))["protected"])
+    assert re.search(r"look alike: [\d.]+ around a typical one", dict(in_numbers(manifest))["protected"])
     page = release_page(manifest)
     assert "epsilon 25 is hardly any privacy" in page and "no better than classic" not in page
     asked_tight = {**manifest, "parameters": {**manifest["parameters"], "calibration": "tight"}}

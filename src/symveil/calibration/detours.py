@@ -1,6 +1,6 @@
 """What one detour of any length can lose: shortest paths over the windows of boxes, one pass for every length.
 
-See docs/theory/graceful.md, *Detours of any length*. Along a word's own states the weight of what comes before grows by
+See docs/theory/beyond-b.md, *Detours of any length*. Along a word's own states the weight of what comes before grows by
 the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes before it
 and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the same ends,
 and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.

@@ -1,6 +1,6 @@
 """The largest rate at which any two words lose at most ρ for each position in which they differ.
 
-See docs/theory/graceful.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
+See docs/theory/beyond-b.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
 words of the language: so the whole promise is one number for each length of a block, L(ℓ) ≤ ρℓ (Theorem 1). By what the
 words allow:
 

@@ -1,6 +1,6 @@
 """The largest Z over the smallest of words that agree outside a window, for windows of all lengths, at one cut.
 
-See docs/theory/graceful.md, *Words that are halves*. The table of all beginnings that end in one state, times that of
+See docs/theory/beyond-b.md, *Graceful certificates*. The table of all beginnings that end in one state, times that of
 all ends that follow it, has Z of every word through that state. Words that agree outside a window that holds the state
 have a beginning of the beginning and an end of the end in common: rows that begin alike are merged, a symbol at a time,
 then columns that end alike, and what is left is compared over all states.

@@ -646,7 +646,7 @@ def quantile_bins(noisy: Sequence[int], wanted: Fraction, widths: Sequence[int])
     """The first and the last bin, counted from 1, between which the bin of a quantile is, as often as widths promise.
 
     With Ĝ_k = Σ_{j≤k} y_j − p Σ_j y_j the bin of the quantile is the first k with G_k ≥ 0. It is at least the first k
-    with Ĝ_k + h_k ≥ 0, and at most 1 + the last k with Ĝ_k − h_k < 0 (docs/theory/times.md).
+    with Ĝ_k + h_k ≥ 0, and at most 1 + the last k with Ĝ_k − h_k < 0 (docs/theory/central.md).
 
     Parameters
     ----------

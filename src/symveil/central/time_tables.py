@@ -1,6 +1,6 @@
 """Five tables of times beside a law of words, each with its share of ε: waits, cycles, hours, weekdays and weeks.
 
-*Promise.* By A1 of the theory (docs/theory/times.md) what a person has in each table is a function of that person's
+*Promise.* By A1 of the theory (docs/theory/central.md) what a person has in each table is a function of that person's
 records and of public or released things only: cases belong to one person, order and ties are within a case, every time
 is read by itself. What a person adds to one table is at most M on the grid, so with discrete Laplace noise of scale M/ε
 each table is ε-private. Rows follow from released tables alone, so the shares add up.

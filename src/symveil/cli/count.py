@@ -77,7 +77,7 @@ _COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
     metavar="L|auto|normalised",
     default="auto",
     show_default=True,
-    help="What one person adds at most: a number, chosen privately, or 1 shared among all that is theirs.",
+    help="What one person adds at most: a number, chosen privately, or 1 shared among all their records.",
 )
 @places_option
 @zones_option

@@ -196,7 +196,7 @@ def _learn_privately(
         facts = [
             ("model", str(learned.out)),
             ("manifest", str(learned.manifest_file)),
-            ("loss per person", f"epsilon = {epsilon}, of all that is theirs"),
+            ("loss per person", f"epsilon = {epsilon}, for all their records"),
         ]
         print_facts("Learned privately", facts)
         if quality is not None:

@@ -139,7 +139,7 @@ def _unit(adjacency: str | None, metric: str | None, public_start: bool) -> Unit
 def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
     """Close a release that was not finished.
 
-    Its key is erased, so that it cannot be drawn any more; its charge stays. For a release that cannot be gone on with:
+    Its key is erased, so that it cannot be drawn any more; its charge stays. For a release that cannot be resumed:
     its input is gone, or another version of symveil began it.
     """
     from symveil.tasks.budgets import abandon_release

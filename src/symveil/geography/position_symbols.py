@@ -143,7 +143,7 @@ class Candidate(NamedTuple):
 
 
 class NearestLinks(PositionSymbols):
-    """The nearest of some links, if it is at most a tolerance away; of links that are equally near the first.
+    """The nearest of some links, if it is at most a tolerance away; among equally near links the first listed.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ class Job(ABC, Generic[Plan]):
 
     @abstractmethod
     def agrees_with(self, counts: dict[str, int]) -> bool:
-        """Whether the output in its place can have come from this input, as far as public things tell: how many
+        """Whether the output in its place can have come from this input, judged by public properties: how many
         records there were, which of them are in the output, and, where lengths are public, how long each is.
         """
 

@@ -260,7 +260,7 @@ class Protocol:
     def _refuse_twice(self, database: Database, out: str) -> None:
         """The same command again, without a name for what it makes: it would charge everybody a second time.
 
-        The same parameters, an output that stands, and an input that it can have come from.
+        The same parameters, a finished output, and an input that is consistent with it, judged by public properties.
         """
         digest = None if self.again or self.release_id is not None else self.job.published_digest()
         for done in () if digest is None else done_for(database, out, digest):

@@ -2,7 +2,7 @@
 
 One idea, two kinds: each sequence of a file is released by itself (`LocalSpec`), or one table or model of the whole
 file is (`CentralSpec`). Nothing in either depends on secret words. Nothing in a central one depends on how many
-persons, records or dropped rows there are, but through the released numbers.
+persons, records or dropped rows there are, except through the released numbers.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def explanation_report(explanation: Explanation) -> Report:
     >>> from symveil.tasks.explain import explain_word
     >>> report = explanation_report(explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5)))
     >>> report.facts("What would be released")["guarantee"]
-    'epsilon = 5 (exact), of 5 asked for'
+    'epsilon = 5 (exact); requested: 5'
     """
     mechanism, law, automaton = explanation.mechanism, explanation.law, explanation.automaton
     parameters = mechanism.parameters_document()
@@ -131,7 +131,7 @@ def promise_facts(mechanism: Mechanism) -> Rows:
     loss, requested = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
-        ("guarantee", f"epsilon = {loss} ({guarantee.how}), of {requested} asked for"),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}); requested: {requested}"),
         ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
         ("protects", protects(mechanism)),
     ]

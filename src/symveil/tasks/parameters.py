@@ -73,7 +73,7 @@ class RunOptions:
     again: bool = field(
         default=False,
         metadata=declared(
-            "Repeat a finished release; with `ledger` everybody is charged a second time.",
+            "Repeat a finished release; with `ledger` everyone is charged again.",
             label="Repeat",
             domain=Flag(),
             more="Not with a release id.",

@@ -402,7 +402,7 @@ def _cost_of_a_person(epsilon: Fraction, written: Written | None) -> str:
 
 
 def _require_header(file: SequenceFile, alphabet: Alphabet) -> None:
-    """Refuse a file whose first line is a sequence: as a header it would pass as it is."""
+    """Refuse a file whose first line is a sequence: as a header it would pass unprotected."""
     name, separator = file.names()["sequence"], file.separator
     symbols = name.split() if separator == " " else split_word(name, separator)
     if len(symbols) > 1 and set(map(str, alphabet.symbols)).issuperset(symbols):

@@ -81,11 +81,11 @@ def _protected(manifest: Mapping[str, Any], apart: str) -> str:
     """What b hides: on a model how many sequences there are around one, over an alphabet what a whole one loses."""
     near, rows = protection_in(manifest), manifest["guarantee"].get("loss_at")
     if near is not None:
-        others = f"{near.neighbours_within_adjacency:.3g} feasible sequences around a typical one, on average"
-        return f"which of those it is that {apart}: {others}"
+        others = f"{near.neighbours_within_adjacency:.3g} around a typical one, on average"
+        return f"feasible sequences that {apart} look alike: {others}"
     if manifest.get("model") is None and rows and manifest["parameters"]["metric"] == "hamming":
         return protects_in_words(rows, manifest["b"], noun="sequence")
-    return f"which of all {'feasible ' if manifest.get('model') else ''}sequences it is that {apart}"
+    return f"{'feasible ' if manifest.get('model') else ''}sequences that {apart} look alike"
 
 
 def attacker_in(manifest: Mapping[str, Any]) -> AttackerView | None:
@@ -197,7 +197,7 @@ def release_report(release: FileRelease, *, page: str) -> Report:
         ("manifest", str(release.manifest_file)),
         ("release", str(manifest["release_id"])),
         ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
-        ("loss per sequence", f"epsilon = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for"),
+        ("loss per sequence", f"epsilon = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
         ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
     ]
     if counts["dropped_unknown"]:
@@ -255,7 +255,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ("day", manifest.get("date", "not written down")),
         ("release", manifest["release_id"]),
         ("mechanism", mechanism_in_words(manifest)),
-        ("loss per sequence", f"ε = {loss} ({manifest['how']}), of {manifest['epsilon_exact']} asked for"),
+        ("loss per sequence", f"ε = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
         ("unit of privacy", manifest.get("unit", f"adjacency {b}")),
         ("sequences", f"{counts['released']:,} released of {counts['sequences']:,}"),
         *times_in_words(manifest),
