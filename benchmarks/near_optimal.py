@@ -25,7 +25,7 @@ from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.laws.public_words import public_words
-from symveil.mechanisms.interoperability import excess
+from symveil.mechanisms.code_law import excess
 from symveil.models.word import Codes
 
 _LENGTH, _TRIPS, _WORDS = 20, 40, 1000  # of 60 words the mean is wrong by 4 %

@@ -7,7 +7,7 @@ that looked at the secret word would itself be a release.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -69,8 +69,9 @@ def select_mechanism(language: Language, **choice: Unpack[EveryChoiceParameter])
     check_names("select_mechanism", EveryChoiceParameter, choice, without=_OF_THE_LANGUAGE)
     if "epsilon" not in choice:
         raise TypeError("select_mechanism() missing 1 required keyword-only argument: 'epsilon'")
-    of_the_language = {"metric": language.metric, "public_start": language.public_start}
-    return choose_mechanism(MechanismChoice(**{**choice, **of_the_language}), language)
+    # numbers and names of any kind: the constructor reads and checks them
+    stated: dict[str, Any] = {**choice, "metric": language.metric, "public_start": language.public_start}
+    return choose_mechanism(MechanismChoice(**stated), language)
 
 
 def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
