@@ -73,10 +73,9 @@ def built_from(digest: str, name: str) -> None:
     if os.environ.get(INTERPRETED):
         return
     source = Path(__file__).parents[1].joinpath(*name.split(".")[1:]).with_suffix(".py")
-    if not digest:
-        raise ImportError(f"the loops of {name} are not compiled: `pip install -e .` or `make loops` compiles them")
-    if source.exists() and source_digest(source) != digest:
-        raise ImportError(f"the loops of {name} were compiled from another source: run `make loops`")
+    wrong = "not compiled" if not digest else "compiled from another source"
+    if not digest or (source.exists() and source_digest(source) != digest):
+        raise ImportError(f"the loops of {name} are {wrong}: run `pip install -e .` or `python compile_loops.py`")
 
 
 class Twins:
