@@ -44,7 +44,6 @@ from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, Searc
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.languages.costs import hamming
-from symveil.languages.graph import WordGraph
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
 from symveil.laws.guarantee import How
@@ -66,17 +65,14 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
     for left in range(1, symbols + 1):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             reached = weight * most[graph.target]
-            most = decay * _per_state(graph, reached, np.add, 0.0) + excess * _per_state(
-                graph, reached, np.maximum, 0.0
-            )
+            most = decay * graph.sum_over(reached) + excess * graph.sum_over(reached, np.maximum)
             unmatched = decay * weight * blank[graph.target]
-            all_unmatched = _per_state(graph, unmatched, np.add, 0.0)
-            source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+            all_unmatched = graph.sum_over(unmatched)
             # the other edges' weight is positive: what cancels is rounded down, to 0 at worst
-            others = np.maximum(all_unmatched[source] * (1 - 1e-9) - unmatched, 0.0)
+            others = np.maximum(all_unmatched[graph.source] * (1 - 1e-9) - unmatched, 0.0)
             own = weight * least[graph.target] + others
             own[~language.alive[left - 1][graph.target]] = np.inf
-            least = _per_state(graph, own, np.minimum, np.inf)
+            least = graph.sum_over(own, np.minimum, np.inf)
             least[np.isinf(least)] = 0.0
             blank = all_unmatched
         scale = math.frexp(float(most.max()))[1]
@@ -89,16 +85,6 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
         ratio = max(ratio, most[state] / least[state])
     rounded = (symbols + 1) * (graph.widest + 16) * 2.0**-50
     return math.log(ratio) * (1 + 2.0**-50) + 2 * rounded
-
-
-def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: float) -> Floats:
-    """For each state the sum, the largest or the smallest of `values` (one per edge) over its edges."""
-    result = np.full(graph.state_count, empty)
-    filled = np.flatnonzero(np.diff(graph.first))
-    result[filled] = operation.reduceat(
-        values, graph.first[filled]
-    )  # where words have a symbol, some state has an edge
-    return result
 
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
