@@ -33,7 +33,7 @@ _MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
 _PUBLIC_WORDS = 3
 
 _known: LastFew[tuple[object, ...], list[Pair]] = LastFew(16)
-"""Pairs of public words: whoever chooses a mechanism asks for them, and then whoever certifies it."""
+"""Pairs of public words: first the choice of a mechanism needs them, then its certificate."""
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:

@@ -63,7 +63,9 @@ def central_answer(values: Mapping[str, str], statistic: Statistic, *, shown: in
             if document["release"] != "synthesize":
                 return _model(document)
             answer_table = _counted(path, document, counted_plainly(statistic))
-            lead = f"<p>These are {what_it_is(document)}: counted as they are. A synthetic word is nobody's.</p>"
+            lead = (
+                f"<p>These are {what_it_is(document)}: counted as they are. A synthetic word belongs to no person.</p>"
+            )
         return _shown(answer_table, values["places"], _promise(document, lead), shown, most)
     except SymveilError:
         raise

@@ -118,7 +118,7 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
     share = share_of_symbols(ours, length)
     sentence = (
-        f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
+        f"To keep {hidden} deniable (no attacker becomes more than {factor(epsilon)} times surer of it), about "
         f"<b>{share}</b> of a private word {'are' if '%' in share else 'is'} wrong"
     )
     if theirs > ours * 1.02:
@@ -129,7 +129,7 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
         body += (
-            f'<p class="quiet">Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: then somebody may '
+            f'<p class="quiet">Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: then an attacker may '
             f"become {factor(cheaper)} times surer.</p>"
         )
     return Section(heading="The price of privacy", body=body, wide=True)
