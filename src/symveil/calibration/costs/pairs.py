@@ -1,7 +1,6 @@
 """Pairs of words and what they lose: the lower end of a certificate, in floats.
 
-See docs/theory/certificates.md, *The lower end*. A pair of feasible adjacent words loses at least what the released
-word
+See docs/theory/certificates.md, *Refinement*. A pair of feasible adjacent words loses at least what the released word
 that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
 both words alike or one of them alone, finds pairs that lose more, also with several blocks.
 """
