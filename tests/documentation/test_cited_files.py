@@ -45,10 +45,8 @@ def test_pages_that_the_sources_cite_are_there() -> None:
 
 
 def test_sections_that_the_sources_cite_are_there() -> None:
-    """Written as a page, a comma and *Section*: a heading, or words in bold or italics at the beginning of a paragraph."""
-    files = [
-        file for folder in ("src", "proofs") for kind in ("py", "v") for file in (ROOT / folder).rglob(f"*.{kind}")
-    ]
+    """Written as a page, a comma and *Section*: a heading, or words in bold or italics that begin a paragraph."""
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "proofs").rglob("*.v")]
     cited = {
         (file.name, page, " ".join(section.split()))
         for file in files
