@@ -1,7 +1,7 @@
 """Where a search for a rate stands: what is proved, what could not be proved, and what pairs of words rule out.
 
-See docs/theory/certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate. Pairs of words say
-how much can be left: their losses are computed at other rates in floats, and the smallest rate at which one of them
+See docs/theory/certificates.md, *Refinement*. Nothing is assumed about how the loss depends on the rate. Pairs of words
+say how much can be left: their losses are computed at other rates in floats, and the smallest rate at which one of them
 exceeds ε is a limit for any proof.
 """
 

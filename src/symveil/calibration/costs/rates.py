@@ -1,7 +1,7 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/certificates.md, *Rates*. The rate that is returned was proved by itself. Pairs of words that were found
-on the way say how much can be left (`Bracket`).
+See docs/theory/certificates.md, *Refinement*. The rate that is returned was proved by itself. Pairs of words that were
+found on the way say how much can be left (`Bracket`).
 """
 
 from __future__ import annotations
