@@ -107,7 +107,7 @@ class NearWords:
             words = self.words[rows]
             paths, start = self._paths(words, FLOATS)
             for position, (before, size) in zip(range(length), scaled_forward(paths, start, 0), strict=False):
-                after = paths.along(position, before, graph.source) * behind[position + 1][graph.target][:, None]
+                after = paths.along(position, before) * behind[position + 1][graph.target][:, None]
                 all_of_them = np.maximum(after.sum(axis=0), np.finfo(np.float64).tiny)
                 grown = size + sizes[position + 1]
                 at[rows, position] = _grown((after * self._differs(words, position)).sum(axis=0), grown)

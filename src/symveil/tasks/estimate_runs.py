@@ -312,7 +312,7 @@ def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTabl
     if wanted.kind == "transitions":
         rows = shown.sum(axis=1, keepdims=True)
         shown = shown / np.where(rows > 0, rows, 1.0)
-    even = 1.0 / np.diff(chain.graph.first)[chain.source]
+    even = chain.evenly
     near = chain.normalised(gathering.taken + 0.5)  # no edge is ruled out
     table = ChainTables(chain, wanted, shape).estimated([near, even], gathering.sizes, shown)
     return table, [ASSUMED]
