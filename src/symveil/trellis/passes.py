@@ -7,7 +7,7 @@ there; at an edge both meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -348,6 +348,31 @@ def chosen_edges(edges: Csr, values: Floats, states: Indices, uniform: Floats) -
     for row in np.flatnonzero(values[edge] <= 0):  # rounding led to an impossible one
         edge[row] = low[row] + np.flatnonzero(values[low[row] : high[row]] > 0)[-1]
     return np.asarray(edge)
+
+
+def drawn_paths(edges: Csr, values: Iterable[Floats], start: int, uniform: Floats) -> Indices:
+    """The edges of paths that are drawn step by step, a row for each: with chances in proportion to values.
+
+    Parameters
+    ----------
+    edges
+        The graph.
+    values
+        For each position one number per edge, above 0 for an edge of every state that a path may be in.
+    start
+        Where paths begin.
+    uniform
+        For each path, a row, and each position a number from 0 to 1, 1 excluded.
+
+    >>> edges = Csr(first=np.array([0, 2, 3]), target=np.array([0, 1, 0]))
+    >>> drawn_paths(edges, [np.ones(3)] * 3, 0, np.array([[0.1, 0.6, 0.0], [0.9, 0.9, 0.4]])).tolist()
+    [[0, 1, 2], [1, 2, 0]]
+    """
+    taken, states = np.empty(uniform.shape, dtype=np.int64), np.full(len(uniform), start)
+    for position, of_edges in enumerate(values):
+        taken[:, position] = chosen_edges(edges, of_edges, states, uniform[:, position])
+        states = edges.target[taken[:, position]]
+    return taken
 
 
 def _cumulative_shares(edges: Csr, values: Floats) -> Floats:
