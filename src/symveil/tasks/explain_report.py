@@ -11,7 +11,7 @@ from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.conversions import shortened
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
-from symveil.reports.report import Bars, Report, Section, Table, facts_report
+from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.tasks.doubts import (
     attacker_facts,
     doubts,
@@ -166,5 +166,5 @@ def _law_section(law: DistanceLaw) -> Section:
     labels = [law.label(index) for index in shown]
     return Section(
         heading,
-        (Bars.from_numbers((_unit(law), "probability"), labels, [chances[index] for index in shown]),),
+        (Table.from_numbers((_unit(law), "probability"), labels, [chances[index] for index in shown]),),
     )
