@@ -171,8 +171,9 @@ def largest_ratio(high: AnyFloatTable, low: AnyFloatTable, order: Ints, first: I
                     row = order[k]
                     for c in range(width):
                         large, small = high[row, left + c] * 1.0, low[row, left + c] * 1.0
-                        most[c] = large if large > most[c] else most[c]
-                        least[c] = small if small < least[c] else least[c]
+                        upper, lower = most[c], least[c]
+                        most[c] = large if large > upper else upper
+                        least[c] = small if small < lower else lower
                 top = 0.0
                 for c in range(width):
                     ratio = most[c] / least[c]
@@ -189,15 +190,14 @@ def largest_ratio(high: AnyFloatTable, low: AnyFloatTable, order: Ints, first: I
 def spread(table: AnyFloatTable, order: Ints, first: Ints, most: NewAnyFloatTable, least: NewAnyFloatTable) -> None:
     """Widen each group's extremes, which begin as its first row, by its other rows."""
     columns: cython.longlong = table.shape[1]
-    value: cython.double
     with cython.nogil:
         for group in range(len(first) - 1):
             for k in range(first[group] + 1, first[group + 1]):
                 row = order[k]
                 for c in range(columns):
-                    value = table[row, c] * 1.0
-                    most[group, c] = max(most[group, c], value)
-                    least[group, c] = min(least[group, c], value)
+                    value, large, small = table[row, c] * 1.0, most[group, c] * 1.0, least[group, c] * 1.0
+                    most[group, c] = value if value > large else large
+                    least[group, c] = value if value < small else small
 
 
 def worst_spans(

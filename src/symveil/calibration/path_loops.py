@@ -22,6 +22,8 @@ times their bound, P_q is rounded up by it and P_p down.
 
 from __future__ import annotations
 
+from typing import Any
+
 import cython
 import numpy as np
 
@@ -184,7 +186,7 @@ def _sort(blocks: Blocks, count: cython.longlong) -> cython.void:
 @cython.cfunc
 def _paths_from(
     first: Ints, other: Ints, state: cython.longlong, length: cython.longlong, avoided: cython.longlong
-) -> object:
+) -> Any:
     """All paths of `length` steps from a state, a row each; none through `avoided`."""
     made = np.full((1, length), state, np.int64)
     rows: NewIntTable = made
@@ -558,7 +560,7 @@ def _glance(
 def _paths_beside(
     kind: cython.longlong, first: Ints, other: Ints, reverse_first: Ints, reverse_other: Ints,
     state: cython.longlong, length: cython.longlong, start: cython.longlong,
-) -> object:  # fmt: skip
+) -> Any:  # fmt: skip
     """The paths of blocks that begin after this state; FROM_START: that end before it."""
     if kind == FROM_START:
         return _paths_from(reverse_first, reverse_other, state, length, start)[:, ::-1].copy()
