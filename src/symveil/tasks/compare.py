@@ -42,9 +42,10 @@ from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
 from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
-from symveil.reports.page import table
+from symveil.reports.report import Report
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
+from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared, notebook_html
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
@@ -236,10 +237,6 @@ def _coded_words(words: Iterable[Word], name: str) -> tuple[list[str], NDArray[n
     return list(code), np.array(codes, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
 
-HOLDER_ONLY = (
-    "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
-    "publish them, nor choose by them which private file to publish"
-)
 _MOST_PATTERN = 100
 _DIFFERENCES = 20
 
@@ -314,9 +311,15 @@ class Comparison:
             "directly_follows": edges,
         }
 
+    def report(self) -> Report:
+        """The metrics, and which were left out."""
+        other = "private ones" if self.private.what is None else self.private.what
+        title = f"For the holder only: {len(self.true.words):,} true sequences, {len(self.private.words):,} {other}"
+        left_out = (f"{name} is left out: {why}" for name, why in self.left_out.items())
+        return compared(self.metrics, METRICS, title=title, notes=left_out)
+
     def _repr_html_(self) -> str:
-        rows = [(name, f"{value:.4g}") for name, value in self.metrics.items()]
-        return f"<p><b>{HOLDER_ONLY}</b></p>{table(('metric', 'value'), rows, word_columns=(0,))}"
+        return notebook_html(self.report())
 
     def spelled(self, codes: Iterable[int]) -> list[str]:
         """The symbols of codes."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
 from symveil.reports.report import Report, Section, Table, Text, facts_report
-from symveil.tasks.check_central import CheckedManifest
+from symveil.tasks.checks import CheckedManifest
 from symveil.verification.privacy_verdict import (
     PrivacyVerdict,
     answer_in_words,
