@@ -51,11 +51,11 @@ class DemoRow:
     expected_error: float
     """Blocks changed in a typical trip of seven, averaged over the public model."""
     changed: float
-    """The share of all blocks of the file that were changed. Only a demo may look: nobody made these trips."""
+    """The share of all blocks of the file that were changed. Only a demo may look: these trips are made up."""
     unchanged_trips: float
     """The share of trips that came out as they were."""
     attacker: AttackerView
-    """What somebody learns of a typical trip who knows the map and sees the private one."""
+    """What an attacker learns of a typical trip who knows the map and sees the private one."""
     checked: bool
     release: FileRelease
 

@@ -1,6 +1,6 @@
 """The demo as reports: a summary, and the page of the town, true and private trips, what is still learned, what is not.
 
-The page shows true trips beside private ones: nobody made them.
+The page shows true trips beside private ones: they are made up.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_report(demo: Demo) -> Report:
 
 
 def summary(demo: Demo) -> Report:
-    """The releases, and what may be said about them and the answers."""
+    """The releases, and what may be text about them and the answers."""
     title = f"{len(demo.trips)} synthetic trips of {demo.people} people in Millford, each made private by itself"
     last, total = demo.rows[-1].epsilon, sum(row.epsilon for row in demo.rows)
     texts = (
@@ -100,7 +100,7 @@ def _releases(demo: Demo) -> Table:
 def demo_report(demo: Demo) -> Report:
     """The whole page."""
     lead = (
-        f"{demo.people} people told a survey where they drove in {DAYS} days: {len(demo.trips):,} trips on "
+        f"{demo.people} people answered a survey about where they drove in {DAYS} days: {len(demo.trips):,} trips on "
         f"{demo.streets} blocks of {len(STREETS)} streets. Town, people and trips are made up, and that is the only "
         "reason why this page may show the true trips beside the private ones."
     )
@@ -122,21 +122,20 @@ def trip_map(trip: Sequence[str], original: Sequence[str] | None = None) -> str:
 
 
 def _town() -> Section:
-    said = (
+    text = (
         "The map is public: its streets, which of them are one-way (arrows), and where one may turn. So are two rules "
         f"of the survey: a trip has {SHORTEST} to {LONGEST} blocks, and a person has at most {MOST_TRIPS} trips. "
         "Secret are the trips: where each began, which way it took and where it ended."
     )
     town = town_svg(town_plan(), title="A map of Millford with its street names", named=True)
-    return Section("The town", (Text(said), Picture(town, "town", large=True)))
+    return Section("The town", (Text(text), Picture(town, "town", large=True)))
 
 
 def _trips(demo: Demo) -> Iterable[Section]:
     opening = (
         "Each trip was replaced by one that can really be driven, with no U-turn and no one-way street the wrong way. "
         "Drawn are the true trip (pale), its private version (blue), and the blocks that were changed (orange, "
-        "dashed). The ring is where it began, the arrow where it ended. A smaller ε hides more and changes more. For "
-        f"each trip the true one comes first, then {', '.join(f'ε = {row.epsilon}' for row in demo.rows)}."
+        "dashed). The ring is where it began, the arrow where it ended. A smaller ε hides more and changes more."
     )
     closing = (
         f"ε is what two trips lose that differ in {ADJACENCY} blocks. Those that differ in fewer lose less, in more "
@@ -149,16 +148,17 @@ def _trips(demo: Demo) -> Iterable[Section]:
     private = [released_trips(row.release) for row in demo.rows]
     for name in SHOWN:
         trip = demo.trips[name]
-        maps = [Picture(trip_map(trip.blocks), f"{name}-true")]
+        maps = [Picture(trip_map(trip.blocks), f"{name}-true", caption="the true trip")]
         for row, released in zip(demo.rows, private, strict=True):
-            maps.append(Picture(trip_map(released[name], trip.blocks), f"{name}-{row.epsilon}"))
+            picture = trip_map(released[name], trip.blocks)
+            maps.append(Picture(picture, f"{name}-{row.epsilon}", caption=f"ε = {row.epsilon}"))
         yield Section(f"A trip {_PURPOSES[trip.purpose]}", tuple(maps))
 
 
 def _learned(demo: Demo) -> Iterable[Section]:
     best, busiest = demo.rows[-1], demo.visits[:_MOST_BARS]
     yield Section(
-        "What an analyst still learns: from the whole file, held by somebody trusted",
+        "What an analyst still learns: from the whole file, held by a trusted office",
         (
             Text(
                 "If the survey office may see the trips and publishes a table, it needs little noise, and protects "
@@ -175,7 +175,7 @@ def _learned(demo: Demo) -> Iterable[Section]:
     weights = {answer.symbols[0]: max(0.0, answer.estimate) for answer in demo.visits}
     upright = {name: ((a, -b), (c, -d)) for name in truth for (a, b), (c, d) in [town_plan().lane(name)]}
     maps = (
-        Picture(road_weights_svg(upright, each, title=title, heaviest=max(truth.values())), title)
+        Picture(road_weights_svg(upright, each, title=title, heaviest=max(truth.values())), title, caption=title)
         for each, title in (
             (truth, "true number of drives"),
             (weights, f"estimated from the private file, ε = {best.epsilon}"),
@@ -185,7 +185,7 @@ def _learned(demo: Demo) -> Iterable[Section]:
         "What an analyst still learns: from a private file alone",
         (
             Text(
-                "If nobody may be trusted with the true trips, each is made private by the driver's own telephone. The "
+                "If no one may be trusted with the true trips, each is made private by the driver's own telephone. The "
                 f"analyst has the private file with ε = {best.epsilon} and the public law of its noise, and undoes, on "
                 "average, what the noise has done (`symveil estimate`). That takes a far larger ε, which protects a "
                 "single trip hardly at all (see below). How often each block was driven, truly and as estimated:"
@@ -217,33 +217,33 @@ def _hidden(demo: Demo) -> Section:
         for row in demo.rows
     ]
     texts = (
-        "Take somebody who knows the town, this program and all trips of everybody else, and who knows of yours that "
-        "it was one of two. They would guess right every second time. After they have seen its private version, they "
+        "Take an attacker who knows the town, this program and all trips of everybody else, and who knows of yours "
+        "that it was one of two. They would guess right every second time. After they have seen its private version, they "
         "are right at most so often, however clever they are, where the two trips differ in",
-        f"With the table of quarters (ε = {EPSILON_PER_PERSON} per person) they want to know whether somebody took "
-        f"part, and are right at most {_surest(EPSILON_PER_PERSON)} of the time. Somebody who knows only the map, and "
-        f"takes every trip for as likely as any other, names {percent(before.symbol.before)} of the {TYPICAL_LENGTH} "
+        f"With the table of quarters (ε = {EPSILON_PER_PERSON} per person) they want to know whether a person took "
+        f"part, and are right at most {_surest(EPSILON_PER_PERSON)} of the time. An attacker who knows only the map, "
+        f"and takes every trip for as likely as any other, names {percent(before.symbol.before)} of the {TYPICAL_LENGTH} "
         f"blocks of a trip before, and {percent(before.word.before)} of whole trips. With the private trip:",
         f"So ε = {most} hides little of a single trip. It is shown because then the private file alone answers "
-        "questions with intervals; choose a smaller ε where single trips matter, or let somebody trusted count.",
+        "questions with intervals; choose a smaller ε where single trips matter, or let a trusted office count.",
         "**Hidden in the private files:** where exactly a trip began or ended, which way it took, on which side it "
         f"went round a block; the less, the more blocks it concerns. A typical trip of {TYPICAL_LENGTH} blocks has "
         f"{near.neighbours_within_adjacency:.0f} other trips within {ADJACENCY} blocks.",
         "**Hidden in the table of quarters:** everything that one person did in the week, and that they took part.",
         "**Not hidden, and you should know:** how many trips the private files have, in which order, and how many "
         "blocks each of them has. Roughly where in town it was: trips that have no block in common lose "
-        f"{TYPICAL_LENGTH} × ε/{ADJACENCY}. And losses add up: if somebody knew which {MOST_TRIPS} trips are yours, "
+        f"{TYPICAL_LENGTH} × ε/{ADJACENCY}. And losses add up: if an attacker knew which {MOST_TRIPS} trips are yours, "
         f"these would lose {MOST_TRIPS} × {most} = {MOST_TRIPS * most} together at ε = {most}. The private files do "
         "not say whose a trip is; who needs a promise for persons takes the table, or a ledger of budgets.",
     )
     opening, known, *closing = map(Text, texts)
     heads = ("ε", "one block", *(f"{blocks} blocks" for blocks in apart[1:]))
     guesses = Table.from_rows(("ε", "blocks named", "whole trips named"), seen)
-    return Section("What nobody can learn", (opening, Table.from_rows(heads, sure), known, guesses, *closing))
+    return Section("What no attacker can learn", (opening, Table.from_rows(heads, sure), known, guesses, *closing))
 
 
 def _published(demo: Demo) -> Section:
-    said = (
+    text = (
         "The same promise for the same trips, with the mechanisms of the papers: the exponential mechanism (J19: "
         "Jones, Leahy and Hale) and permute-and-flip (B26: Benvenuti, Rao and Hale). Two trips that differ in d blocks "
         f"lose at most dε/{ADJACENCY} with either, and with symveil. The papers halve the rate of their noise to be on "
@@ -252,7 +252,7 @@ def _published(demo: Demo) -> Section:
     )
     rows = [(each.name, *(f"{each.at(row.epsilon):.2f}" for row in demo.rows)) for each in demo.curves]
     table = Table.from_rows(("mechanism", *(f"ε = {row.epsilon}" for row in demo.rows)), rows)
-    return Section("What it would have been as published", (Text(said), table, _errors_picture(demo)))
+    return Section("What it would have been as published", (Text(text), table, _errors_picture(demo)))
 
 
 def _errors_picture(demo: Demo) -> Picture:
