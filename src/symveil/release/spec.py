@@ -48,7 +48,7 @@ from symveil.release.protocol import Price
 from symveil.release.timed import TimedEvents, TimeSettings
 
 _LARGEST_FOR_PROTECTION = 200_000
-"""Length × transitions up to which the protection is worked out."""
+"""Length × transitions up to which the protection is computed."""
 _LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
@@ -169,7 +169,7 @@ class LocalSpec(ReleaseSpec):
 
     def document(self) -> dict[str, Any]:
         """The choice, with the name of the mechanism that it means."""
-        times = {} if self.times is None else self.times.asked()
+        times = {} if self.times is None else self.times.parameters()
         return {**self.choice.document(), "mechanism": self.mechanism.name, **times}
 
     @property

@@ -141,20 +141,20 @@ def _counted(
     if cells is None:
         return _shown(table, steps, document, every_pair=every_pair)
     codes = of_times.groups if of_times is not None and mean else cells.codes()
-    wanted, found = [np.zeros(len(codes), dtype=np.int64)], [np.zeros(len(steps), dtype=np.int64)]
+    wanted, own = [np.zeros(len(codes), dtype=np.int64)], [np.zeros(len(steps), dtype=np.int64)]
     for name, values in _naming(cells, codes, names, mean=mean).items():
         number = {value: code for code, value in enumerate(dict.fromkeys(values))}
         wanted.append(np.array([number[value] for value in values], dtype=np.int64))
-        found.append(np.array([number.get(value, -1) for value in table[name].to_pylist()], dtype=np.int64))
-        if (found[-1] < 0).any():
+        own.append(np.array([number.get(value, -1) for value in table[name].to_pylist()], dtype=np.int64))
+        if (own[-1] < 0).any():
             return f"a row outside the public cells, by its {name.replace('_', ' ')}"
-    (order, rows), (own, own_rows) = (_ordered(each) for each in (wanted, found))
+    (order, rows), (own_order, own_rows) = (_ordered(each) for each in (wanted, own))
     if (own_rows[1:] == own_rows[:-1]).all(axis=1).any():
         return "a row that is there twice"
     if not np.array_equal(own_rows, rows):
         return f"expected the {len(codes)} public cells, found {len(steps)} rows that are not all of them"
     answers = np.empty_like(steps)
-    answers[order] = steps[own]
+    answers[order] = steps[own_order]
     return _Counted(answers, codes, names, of_times)
 
 

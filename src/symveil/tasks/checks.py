@@ -12,6 +12,7 @@ from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest
 from symveil.languages.graph import AnyModel
+from symveil.reports.report import Report, Section, Table
 from symveil.storage.atomic import digest_of, digest_of_folder
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
@@ -45,6 +46,20 @@ class CheckedManifest:
             "holds": self.holds,
             "checks": [{"check": each.name, "holds": each.holds, "note": each.note} for each in self.checks],
         }
+
+
+def checks_report(result: CheckedManifest, name: str, *, typed: Callable[[str], str]) -> Report:
+    """What holds of a manifest, check by check.
+
+    Parameters
+    ----------
+    result, name
+        The checks, and what was checked.
+    typed
+        Writes the parameters of a note as its reader types them.
+    """
+    rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in result.checks]
+    return Report(title=name, sections=(Section(name, (Table.from_rows(("checked", "holds", "note"), rows),)),))
 
 
 def compared(name: str, same: bool) -> Check:

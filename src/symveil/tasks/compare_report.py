@@ -32,7 +32,7 @@ def comparison_page(comparison: Comparison | TableComparison) -> str:
     >>> "holder" in text, text.count("<svg")
     (True, 4)
     """
-    report, for_whom = comparison.report(), "Nobody but the holder of the true file may see this page."
+    report, for_whom = comparison.report(), "Only the holder of the true file may see this page."
     (metrics,) = (part for section in report.sections for part in section.parts)
     left_out = "; ".join(report.notes)
     sections = [Section("Metrics", (metrics, *([Text(f"{left_out}.")] if left_out else [])))]
@@ -86,8 +86,8 @@ def _visits(comparison: Comparison) -> tuple[Part, ...]:
     one, other = (_shares(words.visits()) for words in _words(comparison))
     order = np.argsort(-one, kind="stable")[:_SHOWN]
     names = [comparison.symbols[code] for code in order.tolist()]
-    said = f"The {len(order)} most visited symbols of the true file, as shares of all visits."
-    return Text(said), _bars(names, one[order], other[order], "visits")
+    text = f"The {len(order)} most visited symbols of the true file, as shares of all visits."
+    return Text(text), _bars(names, one[order], other[order], "visits")
 
 
 def _maps(comparison: Comparison) -> tuple[Part, ...]:
@@ -96,12 +96,15 @@ def _maps(comparison: Comparison) -> tuple[Part, ...]:
     ]
     heaviest = max(max(each.values()) for each in shares)
     maps = [
-        Picture(road_weights_svg(comparison.roads, each, title=title, heaviest=heaviest), label, caption=label)
+        Picture(
+            road_weights_svg(comparison.roads, each, title=f"visits on the map, {label}", heaviest=heaviest),
+            label,
+            caption=label,
+        )
         for label, each in zip(_LABELS, shares, strict=True)
-        for title in [f"visits on the map, {label}"]
     ]
-    said = "The thicker and darker, the more visits; the same scale on both maps, the true file first."
-    return Text(said), *maps
+    text = "The thicker and darker, the more visits; the same scale on both maps."
+    return Text(text), *maps
 
 
 def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Iterable[Section]:
@@ -128,9 +131,9 @@ def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Ite
     if moves:
         unit, seconds = _unit_of(max(max(own[move], theirs[move]) for move in moves))
         names = [" → ".join(comparison.spelled(divmod(move, true.words.symbols))) for move in moves]
-        said = f"The median wait in {unit} of the {len(moves)} most frequent moves."
+        text = f"The median wait in {unit} of the {len(moves)} most frequent moves."
         one, other = ([each[move] / seconds for move in moves] for each in (own, theirs))
-        yield Section("Waits", (Text(said), _bars(names, one, other, "median waits")))
+        yield Section("Waits", (Text(text), _bars(names, one, other, "median waits")))
 
 
 def _median_waits(timed: TimedWords) -> dict[int, float]:
@@ -159,8 +162,8 @@ def _origins(comparison: Comparison) -> tuple[Part, ...]:
     top = sorted(one, key=lambda pair: (-one[pair], pair))[:_SHOWN]
     if not top:
         return (Text("No sequence has two symbols."),)
-    said = f"The {len(top)} most frequent pairs of zones ({comparison.zones}), as shares of all sequences."
-    return Text(said), _bars(
+    text = f"The {len(top)} most frequent pairs of zones ({comparison.zones}), as shares of all sequences."
+    return Text(text), _bars(
         [f"{names[a]} → {names[b]}" for a, b in top],
         [one[pair] for pair in top],
         [other.get(pair, 0.0) for pair in top],
@@ -188,11 +191,11 @@ def _patterns(comparison: Comparison) -> tuple[Part, ...]:
         for pattern, one, other in comparison.frequent.true[:_SHOWN]
     ]
     least, largest = comparison.patterns
-    said = (
+    text = (
         f"The most frequent patterns of {least} to {largest} symbols in the true file, and whether they are among the "
         f"private file's {comparison.top}."
     )
-    return Text(said), Table.from_rows(("pattern", "true", "private", "kept"), rows, words=(0,))
+    return Text(text), Table.from_rows(("pattern", "true", "private", "kept"), rows, words=(0,))
 
 
 def _pairs(comparison: Comparison) -> tuple[Part, ...]:
