@@ -3,10 +3,9 @@ from symveil.calibration.costs.ball_loops cimport Marks, NearStates, move_backwa
 from symveil.calibration.costs.block_loops cimport Paths, Prices, comparable, limits, smallest_passing
 from symveil.calibration.costs.box_loops cimport Slots, hull, largest_tail
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, BoolTable, Floats, FloatTable, Ints, IntTable, NewFloats, NewFloatTable, NewInts, NewIntTable,
+    INFINITY, BoolTable, FloatTable, Floats, IntTable, Ints, NewFloatTable, NewFloats, NewIntTable, NewInts,
+    NewSingles,
 )
-
-ctypedef float[::1] NewSingles
 
 
 cdef double _largest_of(NewFloats least, NewFloats width, long long count) noexcept nogil

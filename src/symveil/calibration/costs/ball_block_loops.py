@@ -29,9 +29,8 @@ if not cython.compiled:
         NewFloatTable,
         NewInts,
         NewIntTable,
+        NewSingles,
     )
-
-    NewSingles = NDArray[np.float32]
 
 built_from("", __name__)
 

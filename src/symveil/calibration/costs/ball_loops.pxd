@@ -1,12 +1,14 @@
 # What the names of ball_loops.py are in C, and what other loops use of it.
 from symveil.calibration.costs.box_loops cimport settle
-from symveil.calibration.costs.step_loops cimport Arcs, LevelTable, Moves, largest_fraction
-from symveil.numbers.compiled cimport INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewBools, NewFloats, NewInts
+from symveil.calibration.costs.step_loops cimport Arcs, Moves, largest_fraction
+from symveil.numbers.compiled cimport (
+    INFINITY, Bools, FloatTable, Floats, IntTable, Ints, NewBools, NewFloats, NewInts, ShortTable,
+)
 
 
 cdef class NearStates(Moves):
     cdef Ints ball_first, ball_state, ball_own
-    cdef LevelTable ball_level
+    cdef ShortTable ball_level
     cdef Floats far, leaving
     cdef double spread
 

@@ -16,7 +16,7 @@ if not cython.compiled:
     from numpy.typing import NDArray
 
     from symveil.calibration.costs.box_loops import settle
-    from symveil.calibration.costs.step_loops import Arcs, LevelTable, Moves, largest_fraction
+    from symveil.calibration.costs.step_loops import Arcs, Moves, largest_fraction
     from symveil.numbers.compiled import (
         INFINITY,
         Bools,
@@ -27,6 +27,7 @@ if not cython.compiled:
         NewBools,
         NewFloats,
         NewInts,
+        ShortTable,
     )
 
 built_from("", __name__)
@@ -51,7 +52,7 @@ class NearStates(Moves):
         metric_at: Ints,
         ball_first: Ints,
         ball_state: Ints,
-        ball_level: LevelTable,
+        ball_level: ShortTable,
         far: Floats,
         leaving: Floats,
         spread: cython.double,
@@ -91,7 +92,7 @@ def unmark(moves: NearStates, t: cython.longlong, index: NewInts) -> None:
 def leaving_ball(moves: NearStates, x: cython.longlong, index: NewInts) -> float:
     """The weight of all edges from x to states that are not marked, or more."""
     if moves.ahead.first[x + 1] - moves.ahead.first[x] > _MANY_EDGES:
-        return moves.leaving[x]
+        return float(moves.leaving[x])
     total: cython.double = 0.0
     for e in range(moves.ahead.first[x], moves.ahead.first[x + 1]):
         if index[moves.ahead.other[e]] < 0:

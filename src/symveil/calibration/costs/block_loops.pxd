@@ -1,13 +1,9 @@
 # What the names of block_loops.py are in C, and what other loops use of it.
 from symveil.calibration.costs.box_loops cimport Slots, hull
-from symveil.calibration.costs.step_loops cimport (
-    EveryState, Moves, smaller_step, step_backward, step_forward, summed,
-)
+from symveil.calibration.costs.step_loops cimport EveryState, smaller_step, step_backward, step_forward, summed
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewBools, NewFloats, NewFloatTable, NewInts, ceil, exp,
+    INFINITY, Bools, Floats, IntTable, Ints, NewBools, NewFloatTable, NewFloatTables, NewFloats, NewInts, ceil, exp,
 )
-
-ctypedef double[:, :, ::1] NewFloatTables
 
 
 cdef class Paths:

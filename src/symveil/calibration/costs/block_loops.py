@@ -36,12 +36,11 @@ if not cython.compiled:
         NewBools,
         NewFloats,
         NewFloatTable,
+        NewFloatTables,
         NewInts,
         ceil,
         exp,
     )
-
-    NewFloatTables = NDArray[np.float64]
 
 built_from("", __name__)
 

@@ -1,10 +1,9 @@
 # What the names of box_loops.py are in C, and what other loops use of it.
 from symveil.calibration.costs.step_loops cimport Arcs, EveryState, compared, largest_fraction, summed
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, Floats, FloatTable, Ints, NewBools, NewBoolTable, NewFloats, NewFloatTable, NewInts,
+    INFINITY, Bools, FloatTable, Floats, Ints, NewBoolTable, NewBools, NewFloatTable, NewFloats, NewInts,
+    NewSingleTable,
 )
-
-ctypedef float[:, ::1] NewSingleTable
 
 
 cdef class Slots:

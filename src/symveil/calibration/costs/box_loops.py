@@ -27,9 +27,8 @@ if not cython.compiled:
         NewFloats,
         NewFloatTable,
         NewInts,
+        NewSingleTable,
     )
-
-    NewSingleTable = NDArray[np.float32]
 
 built_from("", __name__)
 

@@ -338,7 +338,7 @@ class Surroundings:
     def _boxes(
         self, boxes: Boxes, anchor: int, step: int, state: int, paths: Integers, *, forwards: bool
     ) -> tuple[Booleans, Floats, Floats]:
-        return context_boxes(  # type: ignore[no-any-return]
+        return context_boxes(
             self._graph.moves, forwards, boxes.kept, *boxes.slots(anchor, anchor + self._span), boxes.rows.state,
             boxes.rows.longest, step, state, paths,
         )  # fmt: skip

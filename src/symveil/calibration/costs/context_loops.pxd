@@ -1,8 +1,10 @@
 # What the names of context_loops.py are in C.
-from symveil.calibration.costs.block_loops cimport NewFloatTables, smallest_passing
+from symveil.calibration.costs.block_loops cimport smallest_passing
 from symveil.calibration.costs.box_loops cimport Slots, hull
 from symveil.calibration.costs.step_loops cimport Arcs, EveryState, step_backward, step_forward
-from symveil.numbers.compiled cimport Bools, BoolTable, FloatTable, Ints, IntTable, NewBools, NewFloats, NewFloatTable
+from symveil.numbers.compiled cimport (
+    BoolTable, FloatTable, IntTable, Ints, NewBools, NewFloatTable, NewFloatTables, NewFloats,
+)
 
 
 cdef void _many_forward(

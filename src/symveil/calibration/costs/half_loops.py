@@ -11,7 +11,7 @@ if not cython.compiled:
     from numpy.typing import NDArray
 
     from symveil.calibration.costs.block_loops import Paths, Prices, comparable, limits, pair_cost
-    from symveil.calibration.costs.box_loops import NewSingleTable, Slots, hull
+    from symveil.calibration.costs.box_loops import Slots, hull
     from symveil.calibration.costs.step_loops import EveryState, step_backward, step_forward
     from symveil.numbers.compiled import (
         INFINITY,
@@ -21,9 +21,9 @@ if not cython.compiled:
         NewBools,
         NewFloats,
         NewFloatTable,
+        NewSingleTable,
+        SingleTable,
     )
-
-    SingleTable = NDArray[np.float32]
 
 built_from("", __name__)
 

@@ -60,7 +60,7 @@ def weights_of_paths(
         )  # fmt: skip
 
     def weighed(part: slice) -> Floats:
-        return path_weights(  # type: ignore[no-any-return]
+        return path_weights(
             graph.moves, left.kept, *slots[0], rows, paths, begin, half, prefix_first[part.start : part.stop + 1],
             order, suffix, least, most, graph.rounding,
         )  # fmt: skip

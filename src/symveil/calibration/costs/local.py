@@ -170,7 +170,7 @@ class LocalSearch(BlockValues):
         parts = slices(len(pairs), fewest=_ENOUGH_PAIRS)
 
         def proved(part: slice) -> tuple[Floats, int]:
-            return prove_pairs(  # type: ignore[no-any-return]
+            return prove_pairs(
                 self._moves, self.left.kept, self.right.kept, self.left.slot_of, self.right.slot_of, graph.final,
                 at_end, low, high, graph.live, rows, states, pairs[part], self.prices(outcome.high), nodes, _FARTHEST,
                 self._balls.widest, graph.rounding,
@@ -194,7 +194,7 @@ class LocalSearch(BlockValues):
         prefix_first = np.concatenate([[0], np.cumsum(np.bincount(prefix))]).astype(np.int64)
         widths = np.diff(balls.first)[states[member, half - 1]] * graph.phases
         suffix_first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        return path_extremes(  # type: ignore[no-any-return]
+        return path_extremes(
             self._moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots), low, half,
             prefix_first, order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,
         )  # fmt: skip

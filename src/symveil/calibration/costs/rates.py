@@ -1,7 +1,7 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
-returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
+See docs/theory/certificates.md, *Refinement*. Nothing is assumed about how the loss depends on the rate: the rate that
+is returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
 computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
 """
 

@@ -170,7 +170,7 @@ class BlockSearch(BlockValues):
         parts = [groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row))) for begin in begins]
 
         def bounded(part: Groups) -> tuple[Floats, bool]:
-            return root_bounds(  # type: ignore[no-any-return]
+            return root_bounds(
                 self.graph.moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots),
                 part.as_paths(part.paths), low, kind.length, self.prices(target), self.graph.rounding,
             )  # fmt: skip

@@ -1,8 +1,5 @@
 # What the names of step_loops.py are in C, and what other loops use of it.
-from symveil.numbers.compiled cimport INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewFloats, NewInts, log
-
-ctypedef const short[:, ::1] LevelTable
-ctypedef const short[:, :, ::1] LevelTables
+from symveil.numbers.compiled cimport INFINITY, FloatTable, Floats, IntTable, Ints, NewFloats, ShortTables, log
 
 
 cdef class Arcs:
@@ -20,7 +17,7 @@ cdef class Moves:
 
 cdef class EveryState(Moves):
     cdef Ints symbol
-    cdef LevelTables levels
+    cdef ShortTables levels
     cdef long long width
 
 
