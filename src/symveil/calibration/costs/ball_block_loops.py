@@ -322,22 +322,9 @@ def _ball_node(
     gamma = (count + 2) * step_rounding + (room.shape[1] * (count + 1) + 64) * 2.0**-53
     both = min(width_end, width_v)  # at the end of words nothing is left open there
     return smallest_passing(
-        a,
-        b,
-        a_width,
-        b_width,
-        after_v,
-        after_w,
-        along_v,
-        along_w,
-        left_wide,
-        right_wide,
-        width,
-        both,
-        floor,
-        largest,
+        a, b, a_width, b_width, after_v, after_w, along_v, along_w, left_wide, right_wide, width, both, floor, largest,
         gamma,
-    )
+    )  # fmt: skip
 
 
 def prove_pairs(
@@ -420,26 +407,9 @@ def prove_pairs(
                 left_begin, left_end = left_slot[begin - nl], left_slot[end - nl] + 1
                 right_begin, right_end = right_slot[begin + after], right_slot[end + after] + 1
                 result, before_term, after_term = _ball_node(
-                    moves,
-                    left,
-                    right,
-                    left_begin,
-                    left_end,
-                    right_begin,
-                    right_end,
-                    final,
-                    at_end,
-                    begin - nl + 1,
-                    nl,
-                    own,
-                    other,
-                    count,
-                    floor,
-                    max(largest, floor),
-                    step_rounding,
-                    room,
-                    marks,
-                )
+                    moves, left, right, left_begin, left_end, right_begin, right_end, final, at_end, begin - nl + 1,
+                    nl, own, other, count, floor, max(largest, floor), step_rounding, room, marks,
+                )  # fmt: skip
                 ratio = min(ratio, result)
                 if ratio <= max(floor, worst):
                     continue

@@ -361,22 +361,9 @@ def root_bounds(
                         a += forward[j, k] * end_low[r, k]
                     square = _second_order(moves, begin, differ, paths.steps, low + i, low + j, arrived, j, suffix, i)
                     ratio, before_term, after_term = smallest_passing(
-                        a,
-                        b,
-                        square,
-                        0.0,
-                        backward[j * rows + r],
-                        backward[i * rows + r],
-                        forward[j],
-                        forward[i],
-                        wide,
-                        end_wide[r],
-                        width,
-                        width,
-                        floor,
-                        largest,
-                        gamma,
-                    )
+                        a, b, square, 0.0, backward[j * rows + r], backward[i * rows + r], forward[j], forward[i],
+                        wide, end_wide[r], width, width, floor, largest, gamma,
+                    )  # fmt: skip
                     if ratio <= floor:
                         continue
                     middle_a, middle_b = a, b
@@ -471,22 +458,9 @@ def _node_bound(
         middle_b += (along_w[k] + 0.5 * wide_min[k]) * right_width[k] + left_width[k] * after_w[k]
     gamma = (count + 1) * step_rounding + (width + 16) * 2.0**-53
     ratio, left, right = smallest_passing(
-        a,
-        b,
-        a_width,
-        b_width,
-        after_v,
-        after_w,
-        along_v,
-        along_w,
-        left_width,
-        right_width,
-        width,
-        width,
-        floor,
-        largest,
-        gamma,
-    )
+        a, b, a_width, b_width, after_v, after_w, along_v, along_w, left_width, right_width, width, width, floor,
+        largest, gamma,
+    )  # fmt: skip
     results[node, 0] = ratio
     results[node, 1] = (a + 0.5 * middle_a) / (b + 0.5 * middle_b) if b > 0.0 else 0.0
     results[node, 2] = left

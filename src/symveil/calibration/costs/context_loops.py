@@ -322,22 +322,9 @@ def context_bounds(
                 _column(wide, i, columns, 4)
                 _column(end_wide, j, columns, 5)
                 ratio, left, right = smallest_passing(
-                    a,
-                    b,
-                    square[i, j],
-                    0.0,
-                    columns[0],
-                    columns[1],
-                    columns[2],
-                    columns[3],
-                    columns[4],
-                    columns[5],
-                    width,
-                    width,
-                    floor,
-                    largest,
-                    gamma,
-                )
+                    a, b, square[i, j], 0.0, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5],
+                    width, width, floor, largest, gamma,
+                )  # fmt: skip
                 if ratio <= floor:
                     continue
                 if count == len(results):
