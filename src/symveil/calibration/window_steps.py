@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 # numba keeps compiled loops by this file alone: a digest of the others they use (tests/contracts/test_kept_loops.py)
-COMPILED_FROM = "6974b653fb849bf1"
+COMPILED_FROM = "a189cf88bd273fce"
 
 
 @compiled
