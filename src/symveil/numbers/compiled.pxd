@@ -41,4 +41,5 @@ ctypedef const short[:, :, ::1] ShortTables
 ctypedef const float[:, ::1] SingleTable
 ctypedef float[::1] NewSingles
 ctypedef float[:, ::1] NewSingleTable
+ctypedef const double[:, :, ::1] FloatTables
 ctypedef double[:, :, ::1] NewFloatTables

@@ -54,12 +54,13 @@ if TYPE_CHECKING:
     NewBitTable: TypeAlias = NDArray[np.uint64]
     NewSingles: TypeAlias = NDArray[np.float32]
     NewSingleTable: TypeAlias = NDArray[np.float32]
+    FloatTables: TypeAlias = NDArray[np.float64]
     NewFloatTables: TypeAlias = NDArray[np.float64]
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
     IntTables = AnyFloatTable = NewAnyFloatTable = NewSigns = NewBits = NewBitTable = object
-    ShortTable = ShortTables = SingleTable = NewSingles = NewSingleTable = NewFloatTables = object
+    ShortTable = ShortTables = SingleTable = NewSingles = NewSingleTable = FloatTables = NewFloatTables = object
 
 INFINITY = math.inf
 floor, sqrt = math.floor, math.sqrt
