@@ -36,23 +36,10 @@ built_from("", __name__)
 
 
 def path_extremes(
-    moves: NearStates,
-    left: Slots,
-    right: Slots,
-    left_slots: Ints,
-    right_slots: Ints,
-    begin: cython.longlong,
-    half: cython.longlong,
-    prefix_first: Ints,
-    order: Ints,
-    row: Ints,
-    paths: IntTable,
-    suffix_first: Ints,
-    suffix_of: Ints,
-    suffix_member: Ints,
-    widest: cython.longlong,
-    step_rounding: cython.double,
-) -> NDArray[np.float64]:
+    moves: NearStates, left: Slots, right: Slots, left_slots: Ints, right_slots: Ints, begin: cython.longlong,
+    half: cython.longlong, prefix_first: Ints, order: Ints, row: Ints, paths: IntTable, suffix_first: Ints,
+    suffix_of: Ints, suffix_member: Ints, widest: cython.longlong, step_rounding: cython.double,
+) -> NDArray[np.float64]:  # fmt: skip
     """(least, most) of all paths; both are 0 where no word takes the path.
 
     order[prefix_first[g]] … have the same first half; suffix_of[i] is the second half of path i, which
@@ -230,26 +217,11 @@ def _largest_of(least: NewFloats, width: NewFloats, count: cython.longlong) -> f
 
 
 def _ball_node(
-    moves: NearStates,
-    left: Slots,
-    right: Slots,
-    left_begin: cython.longlong,
-    left_end: cython.longlong,
-    right_begin: cython.longlong,
-    right_end: cython.longlong,
-    final: Floats,
-    at_end: cython.bint,
-    begin: cython.longlong,
-    block_begin: cython.longlong,
-    own: NewInts,
-    other: NewInts,
-    count: cython.longlong,
-    floor: cython.double,
-    largest: cython.double,
-    step_rounding: cython.double,
-    room: NewFloatTable,
-    marks: Marks,
-) -> tuple[float, float, float]:
+    moves: NearStates, left: Slots, right: Slots, left_begin: cython.longlong, left_end: cython.longlong,
+    right_begin: cython.longlong, right_end: cython.longlong, final: Floats, at_end: cython.bint,
+    begin: cython.longlong, block_begin: cython.longlong, own: NewInts, other: NewInts, count: cython.longlong,
+    floor: cython.double, largest: cython.double, step_rounding: cython.double, room: NewFloatTable, marks: Marks,
+) -> tuple[float, float, float]:  # fmt: skip
     """(R, left and right first-order terms) of one node; R = 0 where it has no words.
 
     own[0] = other[0] is the state of the left anchor at step begin − 1, the others are the states of w and v from
@@ -328,25 +300,11 @@ def _ball_node(
 
 
 def prove_pairs(
-    moves: NearStates,
-    left: Slots,
-    right: Slots,
-    left_slot: Ints,
-    right_slot: Ints,
-    final: Floats,
-    at_end: cython.bint,
-    low: cython.longlong,
-    high: cython.longlong,
-    live: BoolTable,
-    row: Ints,
-    paths: IntTable,
-    pairs: FloatTable,
-    prices: Prices,
-    budget: cython.longlong,
-    farthest: cython.longlong,
-    widest: cython.longlong,
+    moves: NearStates, left: Slots, right: Slots, left_slot: Ints, right_slot: Ints, final: Floats,
+    at_end: cython.bint, low: cython.longlong, high: cython.longlong, live: BoolTable, row: Ints, paths: IntTable,
+    pairs: FloatTable, prices: Prices, budget: cython.longlong, farthest: cython.longlong, widest: cython.longlong,
     step_rounding: cython.double,
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[NDArray[np.float64], int]:  # fmt: skip
     """For each pair (i, j, bound, cost) a bound on Z(v)/Z(w), 0 where it keeps within the target; and the nodes used.
 
     The block may begin at the steps low … high. Symbols are added on the side that is the less certain, all that there

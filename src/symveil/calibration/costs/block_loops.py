@@ -136,22 +136,10 @@ def limits(prices: Prices, cost: cython.double) -> tuple[float, float]:
 
 
 def smallest_passing(
-    a: cython.double,
-    b: cython.double,
-    a_width: cython.double,
-    b_width: cython.double,
-    above: Floats,
-    below: Floats,
-    above_end: Floats,
-    below_end: Floats,
-    left_width: Floats,
-    right_width: Floats,
-    left_count: cython.longlong,
-    right_count: cython.longlong,
-    floor: cython.double,
-    largest: cython.double,
-    gamma: cython.double,
-) -> tuple[float, float, float]:
+    a: cython.double, b: cython.double, a_width: cython.double, b_width: cython.double, above: Floats, below: Floats,
+    above_end: Floats, below_end: Floats, left_width: Floats, right_width: Floats, left_count: cython.longlong,
+    right_count: cython.longlong, floor: cython.double, largest: cython.double, gamma: cython.double,
+) -> tuple[float, float, float]:  # fmt: skip
     """The smallest R ≥ `floor` found with f(R) ≤ 0, at most `largest`; also the two first-order terms there.
 
     a = l U l', b = l V l', a_width and b_width = ω U ω' and ω V_min ω'; above, below = U l', V l' at the left anchor,
@@ -195,17 +183,9 @@ def smallest_passing(
 
 
 def _second_order(
-    moves: EveryState,
-    begin: cython.longlong,
-    differ: cython.longlong,
-    steps: IntTable,
-    own: cython.longlong,
-    other: cython.longlong,
-    arrived: NewFloatTables,
-    i: cython.longlong,
-    suffix: NewFloatTables,
-    j: cython.longlong,
-) -> float:
+    moves: EveryState, begin: cython.longlong, differ: cython.longlong, steps: IntTable, own: cython.longlong,
+    other: cython.longlong, arrived: NewFloatTables, i: cython.longlong, suffix: NewFloatTables, j: cython.longlong,
+) -> float:  # fmt: skip
     """ω X ω' of a pair: what v's symbols let through that w's do not, step by step."""
     phases = moves.phases
     total: cython.double = 0.0
@@ -234,17 +214,9 @@ def _second_order(
 
 
 def root_bounds(
-    moves: EveryState,
-    left: Slots,
-    right: Slots,
-    left_slots: Ints,
-    right_slots: Ints,
-    paths: Paths,
-    begin: cython.longlong,
-    differ: cython.longlong,
-    prices: Prices,
-    step_rounding: cython.double,
-) -> tuple[NDArray[np.float64], bool]:
+    moves: EveryState, left: Slots, right: Slots, left_slots: Ints, right_slots: Ints, paths: Paths,
+    begin: cython.longlong, differ: cython.longlong, prices: Prices, step_rounding: cython.double,
+) -> tuple[NDArray[np.float64], bool]:  # fmt: skip
     """All pairs of all groups whose bound is above the target, and whether there was any pair at all.
 
     `begin` is the step of the first symbol; left_slots and right_slots are the ranges of slots that the anchors' boxes
@@ -351,9 +323,8 @@ def root_bounds(
                     if not _can_be_pair(paths, low + i, low + j, differ, paths.spare[group]):
                         continue
                     some = True
-                    floor, largest = limits(
-                        prices, pair_cost(moves, prices, begin, differ, paths.steps, low + i, low + j)
-                    )
+                    cost = pair_cost(moves, prices, begin, differ, paths.steps, low + i, low + j)
+                    floor, largest = limits(prices, cost)
                     if floor >= largest:
                         continue
                     a = 0.0
@@ -388,19 +359,10 @@ def root_bounds(
 
 
 def _node_bound(
-    moves: EveryState,
-    own: IntTable,
-    other: IntTable,
-    node: cython.longlong,
-    begin: cython.longlong,
-    block_begin: cython.longlong,
-    block_end: cython.longlong,
-    room: NewFloatTable,
-    floor: cython.double,
-    largest: cython.double,
-    step_rounding: cython.double,
-    results: NewFloatTable,
-) -> None:
+    moves: EveryState, own: IntTable, other: IntTable, node: cython.longlong, begin: cython.longlong,
+    block_begin: cython.longlong, block_end: cython.longlong, room: NewFloatTable, floor: cython.double,
+    largest: cython.double, step_rounding: cython.double, results: NewFloatTable,
+) -> None:  # fmt: skip
     """(R, nominal ratio, left and right first-order terms) of one node, a row of `results`.
 
     `own` and `other` have the symbols of w and v from step `begin` on; they differ within block_begin … block_end
@@ -468,22 +430,10 @@ def _node_bound(
 
 
 def children_bounds(
-    moves: EveryState,
-    left: Slots,
-    right: Slots,
-    own: IntTable,
-    other: IntTable,
-    begin: Ints,
-    block_begin: cython.longlong,
-    block_end: cython.longlong,
-    left_rows: Ints,
-    right_rows: Ints,
-    left_slots: IntTable,
-    right_slots: IntTable,
-    floor: cython.double,
-    largest: cython.double,
-    step_rounding: cython.double,
-) -> NDArray[np.float64]:
+    moves: EveryState, left: Slots, right: Slots, own: IntTable, other: IntTable, begin: Ints,
+    block_begin: cython.longlong, block_end: cython.longlong, left_rows: Ints, right_rows: Ints, left_slots: IntTable,
+    right_slots: IntTable, floor: cython.double, largest: cython.double, step_rounding: cython.double,
+) -> NDArray[np.float64]:  # fmt: skip
     """Bounds of several nodes at once, a row each: (R, nominal ratio, left and right first-order terms).
 
     A row without a box at one of its anchors has no words: R = 0.
