@@ -26,7 +26,7 @@ _NUMBERS_AT_ONCE = 4_000_000
 _FEWEST_ROUNDS, MOST_ROUNDS = 12, 400
 _MOST_PRODUCTS = 5_000_000_000
 """How many products of an edge and a symbol all rounds from one start may take: some minutes. Large files have fewer
-rounds, which is said."""
+rounds, which a note reports."""
 CLOSE_ENOUGH = 1e-7
 """The share of all expected steps by which a round may still move them: then it has converged."""
 

@@ -185,7 +185,7 @@ def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes
         consistent=np.where(rows > 0, possible / np.where(rows > 0, rows, 1.0), 0.0),
         most=1.0,
         listed=np.broadcast_to(listed, estimate.shape),
-        notes=(f"{unlisted} symbols occur too rarely for their transitions to be told",) if unlisted else (),
+        notes=(f"{unlisted} symbols occur too rarely for their transitions to be estimated",) if unlisted else (),
     )
 
 

@@ -156,7 +156,7 @@ class EstimatedTable:
     least: float = 0.0
     """What no true number can be below."""
     listed: NDArray[np.bool_] | None = None
-    """Which cells can be told; None: all."""
+    """Which cells can be estimated; None: all."""
     leading: str | None = None
     """What the first axis counts: "position" or "length"; None: there is none but symbols."""
     notes: tuple[str, ...] = ()

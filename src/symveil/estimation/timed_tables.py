@@ -36,7 +36,7 @@ class TimedTables:
     law
         How each event was released.
     by_symbol
-        Whether each symbol has a table of its own.
+        Whether symbols are distinguished.
 
     >>> from fractions import Fraction
     >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
@@ -66,7 +66,7 @@ class TimedTables:
         events
             How many there are.
         by_symbol
-            Whether each symbol has a table of its own.
+            Whether symbols are distinguished.
         """
         return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
 
@@ -103,7 +103,7 @@ class TimedTables:
 
 
 def refusal(law: EventLaw, events: int, advice: str, *, by_symbol: bool) -> InputError:
-    """The error where nothing can be estimated: the public rule, and what would be enough."""
+    """The message where nothing can be estimated: the public rule, and what would be enough."""
     least = TimedTables.least_factor(law, by_symbol=by_symbol)
     needed = (
         "no number of events is enough" if least == 0 else f"{math.ceil((LARGE_ENOUGH / least) ** 2):,} events needed"

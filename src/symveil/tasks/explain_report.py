@@ -56,7 +56,7 @@ def explanation_report(explanation: Explanation) -> Report:
         facts.append(("protection", explanation.protection.sentence()))
     facts += choice_facts(mechanism)
     if law.bounds:
-        why = " (B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
+        why = " (B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words all have the same weight"
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g}{why}"))
     if mechanism.metric == "levenshtein":
         near_words = [f"{law.label(index)}: {count}" for index, count in enumerate(law.counts) if count is not None]

@@ -148,7 +148,9 @@ def _central(values: Mapping[str, str], statistic: Statistic) -> Answer | None:
             if document["release"] != "synthesize":
                 return _model(document)
             table = _counted(path, document, counted_plainly(statistic))
-            lead = Text(f"These are {what_it_is(document)}: counted as they are. A synthetic word is nobody's.")
+            lead = Text(
+                f"These are {what_it_is(document)}: counted as they are. A synthetic word belongs to no person."
+            )
             kind = "synthetic"
         heading = f"{table.statistic}: {kind}"
         promise = central_promise(document, lead)

@@ -120,7 +120,7 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
     share = share_of_symbols(ours, length)
     sentence = (
-        f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
+        f"To keep {hidden} deniable (no attacker becomes more than {factor(epsilon)} times surer of it), about "
         f"**{share}** of a private word {'are' if '%' in share else 'is'} wrong"
     )
     if theirs > ours * 1.02:
@@ -128,7 +128,7 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     parts = [Text(f"{sentence}.", "sentence")]
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
-        then = f"then somebody may become {factor(cheaper)} times surer"
+        then = f"then an attacker may become {factor(cheaper)} times surer"
         parts.append(Text(f"Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: {then}.", "quiet"))
     return Section("The price of privacy", tuple(parts))
 

@@ -49,7 +49,7 @@ from symveil.tasks.explain_report import explanation_report
 from symveil.tasks.release import WordRelease, release_word
 
 MOST_STATES = 30
-"""More than these on one picture nobody reads on a screen."""
+"""More than these on one picture cannot be read on a screen."""
 _MOST_COLUMNS, _MOST_ROWS = 26, 16
 _SEEN = 5e-4
 
@@ -216,7 +216,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
 def _law(law: DistanceLaw, *, half: bool) -> Section:
     parts: tuple[Part, ...] = (Picture(law.to_svg(), "law"),)
     if law.bounds:
-        why = " (Benvenuti 2026, Theorem 2)" if law.metric == "hamming" else ": far words are not told apart"
+        why = " (Benvenuti 2026, Theorem 2)" if law.metric == "hamming" else ": far words all have the same weight"
         between = f"lies between {law.bounds.lower:.4g} and {law.bounds.upper:.4g}{why}"
         parts += (Text(f"Proved beforehand: the expected error {between}.", "quiet"),)
     return Section("How far the private word lies from the true one", parts, half=half)
