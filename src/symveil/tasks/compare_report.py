@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from symveil.comparison.distributions import CodedWords, Integers
+from symveil.comparison.times import FEWEST_WAITS, TimedWords
+from symveil.models.times import DAY, HOUR, hour_of
 from symveil.pictures.charts import Curve, Style, curves_chart, paired_bars_chart
 from symveil.pictures.road_map import road_weights_svg
 from symveil.reports.page import report_page
@@ -14,8 +16,11 @@ from symveil.reports.report import Part, Picture, Report, Section, Table, Text
 from symveil.tasks.compare import Comparison
 from symveil.tasks.compare_tables import TableComparison
 
-_SHOWN = 20
+_SHOWN, _SHOWN_WAITS, _SHOWN_CYCLES = 20, 12, 0.97
+_HALF, _WHOLE = 520.0, 720.0
+_UNITS = (("days", DAY), ("hours", HOUR), ("minutes", 60), ("seconds", 1))
 _LABELS = ("true", "private")
+_STYLES: tuple[Style, Style] = ("solid", "dashed")
 _STYLE = "p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }"
 
 
@@ -39,7 +44,7 @@ def comparison_page(comparison: Comparison | TableComparison) -> str:
         title = "symveil compare: a utility report"
         synthetic = "" if comparison.private.what is None else f"The private file has {comparison.private.what}. "
         lead = f"What the private file keeps of the true one. {synthetic}{for_whom}"
-        sections = [Section("The two files", (_files(comparison),)), *sections, *_pictures(comparison)]
+        sections = [Section("The two files", (_files(comparison),)), *sections, *comparison_sections(comparison)]
     whole = Report(title=title, lead=lead[0].upper() + lead[1:], sections=tuple(sections), warnings=report.warnings)
     return report_page(whole, style=_STYLE)
 
@@ -52,10 +57,19 @@ def _files(comparison: Comparison) -> Table:
     return Table.from_rows(("", "file", "sequences", "symbols"), rows)
 
 
-def _pictures(comparison: Comparison) -> Iterable[Section]:
-    yield Section("Visits", _visits(comparison))
+def comparison_sections(comparison: Comparison) -> Iterable[Section]:
+    """Pictures of both files beside each other: for the holder of the true one only.
+
+    Parameters
+    ----------
+    comparison
+        Of two files of sequences.
+    """
     if comparison.roads:
         yield Section("On the map", _maps(comparison))
+    if comparison.times is not None:
+        yield from _times(*comparison.times, comparison)
+    yield Section("Visits", _visits(comparison))
     yield Section("Origins and destinations", _origins(comparison))
     yield Section("Lengths", _lengths(comparison))
     if comparison.diameters is not None:
@@ -91,6 +105,49 @@ def _maps(comparison: Comparison) -> tuple[Part, ...]:
     ]
     text = "The thicker and darker, the more visits; the same scale on both maps."
     return Text(text), *maps
+
+
+def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Iterable[Section]:
+    """At which hours cases start, how long they take, and how long moves wait, where both files have such times."""
+    starts = (true.starts(), private.starts())
+    if all(map(len, starts)):
+        hours = np.arange(24)
+        shares = [_shares(np.bincount(hour_of(each), minlength=24)) for each in starts]
+        curves = [Curve(label, hours, own, style) for label, own, style in zip(_LABELS, shares, _STYLES, strict=True)]
+        yield Section("Hours", (_curves(curves, "starts by the hour", "hour of the day", wide=_HALF),), half=True)
+    cycles = (true.cycles(), private.cycles())
+    if all(map(len, cycles)):
+        at = np.linspace(0, _SHOWN_CYCLES, 60)
+        unit, seconds = _unit_of(float(np.quantile(np.concatenate(cycles), _SHOWN_CYCLES)))
+        curves = [
+            Curve(label, np.quantile(own, at) / seconds, at, style)
+            for label, own, style in zip(_LABELS, cycles, _STYLES, strict=True)
+        ]
+        yield Section(
+            "Cycle times", (_curves(curves, "done within", f"{unit} from the first event", wide=_HALF),), half=True
+        )
+    own, theirs = _median_waits(true), _median_waits(private)
+    moves = [move for move in own if move in theirs][:_SHOWN_WAITS]
+    if moves:
+        unit, seconds = _unit_of(max(max(own[move], theirs[move]) for move in moves))
+        names = [" → ".join(comparison.spelled(divmod(move, true.words.symbols))) for move in moves]
+        text = f"The median wait in {unit} of the {len(moves)} most frequent moves."
+        one, other = ([each[move] / seconds for move in moves] for each in (own, theirs))
+        yield Section("Waits", (Text(text), _bars(names, one, other, "median waits")))
+
+
+def _median_waits(timed: TimedWords) -> dict[int, float]:
+    """The median wait in seconds of each move with enough of them, the most frequent first."""
+    moves, waits = timed.waits()
+    listed, counts = np.unique(moves, return_counts=True)
+    often = [move for move, count in zip(listed.tolist(), counts.tolist(), strict=True) if count >= FEWEST_WAITS]
+    most = dict(zip(listed.tolist(), counts.tolist(), strict=True))
+    return {move: float(np.median(waits[moves == move])) for move in sorted(often, key=lambda move: -most[move])}
+
+
+def _unit_of(longest: float) -> tuple[str, int]:
+    """In which unit durations are shown, and how many seconds it has."""
+    return next((each for each in _UNITS if longest >= 2 * each[1]), _UNITS[-1])
 
 
 def _origins(comparison: Comparison) -> tuple[Part, ...]:
@@ -173,16 +230,16 @@ def _words(comparison: Comparison) -> tuple[CodedWords, CodedWords]:
 
 def _bars(names: Sequence[str], one: Iterable[float], other: Iterable[float], title: str) -> Picture:
     chart = paired_bars_chart(names, [*map(float, one)], [*map(float, other)], title=title, labels=_LABELS)
-    return Picture(chart.to_svg(), title)
+    return Picture(chart.to_svg(), title.replace(" ", "-"))
 
 
-def _curves(curves: list[Curve], title: str, across: str) -> Picture:
-    return Picture(curves_chart(curves, title=title, x_label=across, y_label="share of sequences").to_svg(), title)
+def _curves(curves: list[Curve], title: str, across: str, *, wide: float = _WHOLE) -> Picture:
+    chart = curves_chart(curves, title=title, x_label=across, y_label="share of sequences", wide=wide)
+    return Picture(chart.to_svg(), title.replace(" ", "-"))
 
 
 def _styled(pair: Sequence[Integers]) -> list[tuple[str, Integers, Style]]:
-    styles: tuple[Style, Style] = ("solid", "dashed")
-    return list(zip(_LABELS, pair, styles, strict=True))
+    return list(zip(_LABELS, pair, _STYLES, strict=True))
 
 
 def _shares(counts: Integers) -> np.ndarray:
