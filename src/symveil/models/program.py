@@ -45,7 +45,7 @@ class Run:
         return self._step(draw(chances, name=name))
 
     def emit(self, value: object) -> None:
-        """A value that everybody sees."""
+        """A value that the attacker sees."""
         self._step(emit(value))
 
     def hide(self, program: Callable[..., Any], *arguments: Any) -> None:

@@ -76,7 +76,7 @@ def draw(chances: Mapping[Any, Any] | Sequence[Any], *, name: str = "") -> Draw:
 
 
 def emit(value: object) -> Emit:
-    """A value that everybody sees.
+    """A value that the attacker sees.
 
     Parameters
     ----------

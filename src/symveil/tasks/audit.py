@@ -92,7 +92,7 @@ def audit_report(result: AuditReport, metric: Metric) -> Report:
         ("private", "yes" if verdict.private else "NO"),
     ]
     if result.tells_nothing:
-        facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
+        facts.append(("outputs", "always the empty word, which reveals nothing; a larger epsilon would allow more"))
     if verdict.longer_outputs_epsilon is not None:
         proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
         facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))

@@ -147,7 +147,7 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
-    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
