@@ -49,7 +49,7 @@ class Run:
         self._step(emit(value))
 
     def hide(self, program: Callable[..., Any], *arguments: Any) -> None:
-        """Go on with another program, unseen; what follows here is not run."""
+        """Continue with another program; nothing is shown, and what follows here is not run."""
         self._step(hide(program, *arguments))
 
 

@@ -49,7 +49,7 @@ _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 def check_manifest(
     path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
 ) -> CheckedManifest:
-    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+    """Recheck a manifest against its files. No rate in it is trusted, and no cached one.
 
     Parameters
     ----------
