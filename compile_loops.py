@@ -18,6 +18,10 @@ from typing import Any
 
 ROOT = Path(__file__).parent.resolve()
 PACKAGE = ROOT / "src" / "symveil"
+sys.path.insert(0, str(PACKAGE.parent))
+
+from symveil.numbers.compiled import source_digest, source_of  # noqa: E402 - needs none of the package's libraries
+
 BUILD = ROOT / "build" / "loops"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SHARED = "symveil.numbers._shared_by_loops"  # Cython's own C functions, once for all modules
@@ -68,7 +72,7 @@ def copied(source: Path, digest: str) -> Path:
         copy.write_bytes(declarations.read_bytes())
     copy = BUILD / source.relative_to(PACKAGE.parent)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_text(source.read_text("utf-8").replace(PLACE, f'built_from("{digest}", __name__)'), "utf-8")
+    copy.write_text(source_of(source).replace(PLACE, f'built_from("{digest}", __name__)'), "utf-8")
     return copy
 
 
@@ -111,9 +115,6 @@ def compiler() -> list[str]:
 
 def compile_loops(force: bool = False, only: tuple[str, ...] = ()) -> list[Path]:
     """Compile what is not compiled from its source of now; returns all compiled modules."""
-    sys.path.insert(0, str(PACKAGE.parent))
-    from symveil.numbers.compiled import source_digest  # noqa: PLC0415 - needs none of the package's libraries
-
     digests = {source: source_digest(source) for source in sources() if not only or source.stem in only}
     wanted: list[tuple[str, Path | None, Path]] = []
     if force or not shared().exists():

@@ -10,6 +10,7 @@ double: TypeAlias = float
 longlong: TypeAlias = int
 ulonglong: TypeAlias = int
 bint: TypeAlias = bool
+void: TypeAlias = None
 compiled: bool
 
 def cfunc(function: Decorated) -> Decorated: ...

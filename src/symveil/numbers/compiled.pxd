@@ -17,7 +17,13 @@ ctypedef const unsigned long long[:, ::1] BitTable
 ctypedef long long[::1] NewInts
 ctypedef double[::1] NewFloats
 ctypedef unsigned char[::1] NewBools
+ctypedef signed char[::1] NewSigns
+ctypedef unsigned long long[::1] NewBits
 ctypedef long long[:, ::1] NewIntTable
 ctypedef double[:, ::1] NewFloatTable
 ctypedef unsigned char[:, ::1] NewBoolTable
 ctypedef int[:, ::1] NewCodeTable
+ctypedef unsigned long long[:, ::1] NewBitTable
+
+cdef inline unsigned long long wrapped(unsigned long long number) noexcept nogil:
+    return number

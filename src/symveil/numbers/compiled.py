@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -38,13 +39,17 @@ if TYPE_CHECKING:
     NewInts: TypeAlias = NDArray[np.int64]
     NewFloats: TypeAlias = NDArray[np.float64]
     NewBools: TypeAlias = NDArray[np.bool_]
+    NewSigns: TypeAlias = NDArray[np.int8]
+    NewBits: TypeAlias = NDArray[np.uint64]
     NewIntTable: TypeAlias = NDArray[np.int64]
     NewFloatTable: TypeAlias = NDArray[np.float64]
     NewBoolTable: TypeAlias = NDArray[np.bool_]
     NewCodeTable: TypeAlias = NDArray[np.int32]
+    NewBitTable: TypeAlias = NDArray[np.uint64]
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
+    NewSigns = NewBits = NewBitTable = object
 
 INFINITY = math.inf
 ceil, exp, floor, sqrt = math.ceil, math.exp, math.floor, math.sqrt
@@ -56,10 +61,31 @@ def log(number: float) -> float:
     return math.log(number) if number else -math.inf
 
 
-def source_digest(source: Path) -> str:
-    """What a loop is compiled from: its own file, and all declarations that loops share."""
-    package = next(parent for parent in source.parents if parent.name == "symveil")
-    content = hashlib.sha256(source.read_bytes())
+def wrapped(number: int) -> int:
+    """An integer of 64 bits without a sign, which is what it is in C anyway."""
+    return number & (2**64 - 1)
+
+
+_INCLUDED = re.compile(r"^from (symveil[.\w]+) import [^#\n]*# compiled into this module.*\n", re.MULTILINE)
+
+_UNTYPED = re.compile(r": (?:Any|int)\b(?=,)| -> (?:bool|int)(?=:)")  # declarations have the types of floats
+
+
+def source_of(loop: Path) -> str:
+    """The text of a loop. Where it says so, what it imports becomes part of it, to be compiled for other types."""
+    package = next(parent for parent in loop.parents if parent.name == "symveil")
+
+    def included(name: re.Match[str]) -> str:
+        text = package.parent.joinpath(*name[1].split(".")).with_suffix(".py").read_text("utf-8")
+        return _UNTYPED.sub("", text.partition("\nfrom typing import Any\n")[2])
+
+    return _INCLUDED.sub(included, loop.read_text("utf-8"))
+
+
+def source_digest(loop: Path) -> str:
+    """What a loop is compiled from: its text, and all declarations that loops share."""
+    package = next(parent for parent in loop.parents if parent.name == "symveil")
+    content = hashlib.sha256(source_of(loop).encode())
     for declarations in sorted(package.rglob("*.pxd")):
         content.update(declarations.read_bytes())
     return content.hexdigest()[:32]
