@@ -169,7 +169,7 @@ class LocalSpec(ReleaseSpec):
 
     def document(self) -> dict[str, Any]:
         """The choice, with the name of the mechanism that it means."""
-        times = {} if self.times is None else self.times.asked()
+        times = {} if self.times is None else self.times.parameters()
         return {**self.choice.document(), "mechanism": self.mechanism.name, **times}
 
     @property

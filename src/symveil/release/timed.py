@@ -218,7 +218,7 @@ class TimedEvents:
                 )
         return cls(grid=public, clock=clock, law=chosen, joint=symbols is not None, share=share)
 
-    def asked(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What a manifest and the ledger have among the parameters."""
         shift = ANY if self.law.shift is None else self.law.shift
         share = {} if self.share is None else {"time_share": spelled(self.share)}
