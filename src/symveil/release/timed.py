@@ -298,13 +298,7 @@ class TimedEvents:
         return {
             **document,
             "guarantee": guarantee,
-            "law": [
-                {
-                    **row,
-                    **{f"time_{key}" if key == "rate" else key: value for key, value in self.law_document().items()},
-                }
-                for row in document["law"]
-            ],
+            "law": [{**row, **self._beside_document()} for row in document["law"]],
         }
 
 

@@ -169,13 +169,13 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     [('times', 'artificial: every sequence starts at 2000-01-01T00:00:00+00:00, 1m from event to event')]
     """
     facts = []
-    given = manifest.get("parameters", {})
-    if "time_grid" in given:
+    parameters = manifest.get("parameters", {})
+    if "time_grid" in parameters:
         far = ""
-        if given["time_shift"] != ANY:
-            bins = _bins(given["time_shift"])
+        if parameters["time_shift"] != ANY:
+            bins = _bins(parameters["time_shift"])
             far = f"; adjacent sequences differ by at most {bins} in a time, and {bins} more cost as much again"
-        facts.append(("private times", f"{given['time_grid']} of each event, clock {given['timezone']}{far}"))
+        facts.append(("private times", f"{parameters['time_grid']} of each event, clock {parameters['timezone']}{far}"))
     times = manifest["output"].get("times")
     if times is None:
         return facts
