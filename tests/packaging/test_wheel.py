@@ -109,16 +109,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 def test_the_sdist_holds_what_the_tests_need(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in (
-        "LICENSE",
-        "README.md",
-        "CHANGELOG.md",
-        "pyproject.toml",
-        "Makefile",
-        "compile_loops.py",
-        "tests/conftest.py",
-    ):
-        assert name in names
+    build = {"pyproject.toml", "Makefile", "compile_loops.py"}
+    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "tests/conftest.py", *build}
+    assert not any(name.endswith(".so") for name in names)
     assert not any(name.startswith((".venv", "demo-out", "bench-out")) or "__pycache__" in name for name in names)
 
 
