@@ -42,8 +42,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 
     Beside each amount stands its unit: between which words it bounds the loss.
     """
-    from symveil.tasks.budgets import ledger_status, person_status
-    from symveil.tasks.ledger_report import status_report
+    from symveil.tasks.budgets import ledger_status, person_status, status_report
 
     status = ledger_status(ledger) if person is None else person_status(ledger, person)
     print_result(status.document, status_report(status), as_json=as_json)
@@ -54,7 +53,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 @click.option("--epsilon", metavar="E", required=True, help="How much to add; a negative amount takes back.")
 @click.option("--person", "persons", metavar="P", multiple=True, help="To this person. Repeatable.")
 @file_option("--persons", "persons_file", text="To the persons in this file, a name a line.")
-@click.option("--everyone", is_flag=True, help="To everybody, also those whom the ledger has not met.")
+@click.option("--everyone", is_flag=True, help="To every person, also to those whom the ledger has not met.")
 @click.option("--delta", metavar="D", help="With --everyone: compose losses, allowing this delta, where that helps.")
 @click.option(
     "--for",
@@ -96,8 +95,7 @@ def grant_command(
     With --adjacency, --metric or --public-start all budgets of the ledger are for that unit from now on; a charge in
     another unit is refused unless it covers that one.
     """
-    from symveil.tasks.budgets import grant_budget
-    from symveil.tasks.ledger_report import grant_report
+    from symveil.tasks.budgets import grant_budget, grant_report
 
     if everyone == bool(persons or persons_file):
         actual = "both" if everyone else "neither"
@@ -142,8 +140,7 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
     Its key is erased, so that it cannot be drawn any more; its charge stays. For a release that cannot be resumed:
     its input is gone, or another version of symveil began it.
     """
-    from symveil.tasks.budgets import abandon_release
-    from symveil.tasks.ledger_report import abandoned_report
+    from symveil.tasks.budgets import abandon_release, abandoned_report
 
     closed = abandon_release(ledger, release_id)
     print_result(closed.document, abandoned_report(closed), as_json=as_json)
@@ -155,8 +152,7 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
 @json_option
 def history_command(ledger: str, person: str | None, as_json: bool) -> None:
     """List every grant and every release, in order."""
-    from symveil.tasks.budgets import ledger_history
-    from symveil.tasks.ledger_report import history_report
+    from symveil.tasks.budgets import history_report, ledger_history
 
     entries = ledger_history(ledger, person)
     print_result(lambda: {"entries": [entry.document() for entry in entries]}, history_report(entries), as_json=as_json)
@@ -164,11 +160,11 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
 @ledger_option(required=True)
-@out_option("Everybody's budget, as CSV")
+@out_option("The budget of each person, as CSV")
 @spreadsheet_option
 @json_option
 def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
-    """Write everybody's budget as CSV.
+    """Write the budget of each person as CSV.
 
     Its columns: person, granted, spent, left, units (what was spent in which unit), and delta (what releases that have
     one have cost of it); where both words and persons have budgets also books (what is left in each), and whole_words

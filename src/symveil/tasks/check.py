@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, as_recorded, choice_from_manifest
-from symveil.formats.manifest import Manifest, alphabet_digest, passes_unprotected, read_any_manifest
+from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
+from symveil.formats.manifest import (
+    Manifest,
+    alphabet_digest,
+    only_file_errors,
+    passes_unprotected,
+    read_any_manifest,
+)
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
@@ -28,12 +34,13 @@ from symveil.mechanisms.attacker.view import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
-from symveil.tasks.check_central import (
+from symveil.tasks.check_central import check_central
+from symveil.tasks.checks import (
     Check,
     CheckedManifest,
-    check_central,
     compared,
     output_bytes,
+    promise_fault,
     same_model,
     schema_fields,
 )
@@ -49,7 +56,7 @@ _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 def check_manifest(
     path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
 ) -> CheckedManifest:
-    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+    """Recheck a manifest against its files. No rate in it is trusted, and no cached one.
 
     Parameters
     ----------
@@ -73,17 +80,14 @@ def check_manifest(
     file = Path(path)
     manifest = read_any_manifest(file)
     try:
-        if manifest.central:
-            return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
-        return _checked(file, manifest, output, model)
-    except SymveilError:
-        raise
+        with only_file_errors(file):
+            if manifest.central:
+                return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
+            return _checked(file, manifest, output, model)
     except OSError as error:  # a name that no file can have
         raise FileError(
             str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
@@ -147,7 +151,7 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
-    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
@@ -229,7 +233,6 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
         return Check("guarantee", False, "not computed for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(release.promised(known, charged=document["charged"] is not None)))
-    promise["unit"] = str(release.unit)
     near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
     if lengths is not None:  # they are about the lengths that occur
         if not _same_protection(document["protection"], near):
@@ -238,10 +241,8 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
             _agree(document["positions_with_alternatives"], share) and document["thin"] is thin
         ):
             return Check("guarantee", False, "another share of positions with alternatives than what is computed again")
-    for key, value in as_recorded(promise, document).items():
-        # as text, and not as Python compares them: 1 is not true
-        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
-            return Check("guarantee", False, f"another {key} than what is computed again")
+    if (fault := promise_fault(promise, document)) is not None:
+        return Check("guarantee", False, fault)
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
     if release.times is not None and release.times.share is not None:

@@ -57,7 +57,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine
+from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -151,7 +151,7 @@ class CountOptions:
         How often intervals cover.
     delta
         Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
-        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that tells of one person.
+        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that reveals one person.
     by
         Of times: what tells rows apart, such as hour, weekday, month, move or activity.
     timezone
@@ -394,16 +394,12 @@ def count_file(
         answer,
         lambda: made[0].queries,
         columns=request.columns,
+        run=RunOptions(ledger=ledger, release_id=release_id, again=again, engine=engine, master=master),
         form="table",
-        ledger=ledger,
-        release_id=release_id,
-        again=again,
+        guarded=spreadsheet_safe,
         observed=request.observed,
         beside=request.beside,
         read_by=request.read_by,
-        engine=engine,
-        master=master,
-        spreadsheet_safe=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
     return CountedFile(
