@@ -56,7 +56,7 @@ _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 def check_manifest(
     path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
 ) -> CheckedManifest:
-    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+    """Recheck a manifest against its files. No rate in it is trusted, and no cached one.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
-    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")

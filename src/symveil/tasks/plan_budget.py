@@ -350,7 +350,7 @@ def _plan_facts(plan: BudgetPlan) -> list[tuple[str, str]]:
         facts += [
             (
                 f"budget for {book.compares}",
-                f"{book.allowance} for everybody; most spent {book.most_spent}, least left {book.least_left}",
+                f"{book.allowance} for each person; most spent {book.most_spent}, least left {book.least_left}",
             )
             for book in plan.books
         ]
