@@ -114,8 +114,8 @@ def compiler() -> list[str]:
     return (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()
 
 
-def compile_loops(force: bool = False, only: tuple[str, ...] = ()) -> list[Path]:
-    """Compile what is not compiled from its source of now; returns all compiled modules."""
+def compile_loops(force: bool = False, only: tuple[str, ...] = ()) -> None:
+    """Compile what is not compiled from its source of now."""
     digests = {source: source_digest(source) for source in sources() if not only or source.stem in only}
     wanted: list[tuple[str, Path | None, Path]] = []
     if force or not shared().exists():
@@ -135,7 +135,6 @@ def compile_loops(force: bool = False, only: tuple[str, ...] = ()) -> list[Path]
             faults = [fault for fault in pool.map(compile_one, *zip(*wanted, strict=True)) if fault]
         if faults:
             raise SystemExit("\n".join(faults))
-    return [shared(), *map(target, digests)]
 
 
 try:
@@ -153,7 +152,11 @@ else:
                 return
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
-            build_data["artifacts"] += [f"/{path.relative_to(ROOT).as_posix()}" for path in compile_loops()]
+            # in a process of its own: hatchling's has not imported this file by its name, which its workers need
+            if subprocess.run([sys.executable, __file__], check=False).returncode:  # noqa: S603
+                raise SystemExit(1)
+            compiled = [shared(), *map(target, sources())]
+            build_data["artifacts"] += [f"/{path.relative_to(ROOT).as_posix()}" for path in compiled]
 
 
 if __name__ == "__main__":

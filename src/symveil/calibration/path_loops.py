@@ -18,6 +18,8 @@ at low, of which a lower bound is known for all pairs together. With the plain w
 where G_i(y') is the weight of everything from p_i at time i to y': the i-th term is what the match
 at time i adds. All terms are positive, so float errors stay relative: `slack` is larger than four
 times their bound, P_q is rounded up by it and P_p down.
+
+This file is longer than 500 lines because its loops call each other, and calls across compiled modules cost time.
 """
 
 from __future__ import annotations
