@@ -98,9 +98,10 @@ class AuditVerdict:
 
     def _repr_html_(self) -> str:
         verdict = "keeps" if self.private else "<b>breaks</b>"
+        promised, worst = shown_at_least(self.nominal_epsilon), shown_at_least(self.worst_epsilon)
         return (
-            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = "
-            f"{shown_at_least(self.nominal_epsilon)}: worst loss {shown_at_least(self.worst_epsilon)} over {self.pairs_checked} pairs.</p>"
+            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = {promised}: worst loss {worst} over "
+            f"{self.pairs_checked} pairs.</p>"
         )
 
     @property
