@@ -18,7 +18,13 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
-from symveil.formats.manifest import Manifest, alphabet_digest, passes_unprotected, read_any_manifest
+from symveil.formats.manifest import (
+    Manifest,
+    alphabet_digest,
+    only_file_errors,
+    passes_unprotected,
+    read_any_manifest,
+)
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
@@ -74,17 +80,14 @@ def check_manifest(
     file = Path(path)
     manifest = read_any_manifest(file)
     try:
-        if manifest.central:
-            return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
-        return _checked(file, manifest, output, model)
-    except SymveilError:
-        raise
+        with only_file_errors(file):
+            if manifest.central:
+                return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
+            return _checked(file, manifest, output, model)
     except OSError as error:  # a name that no file can have
         raise FileError(
             str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
