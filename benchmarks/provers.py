@@ -29,7 +29,7 @@ from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
-from symveil.calibration.meeting import met_rate
+from symveil.calibration.halves.rates import rate_by_halves
 from symveil.calibration.search import largest_rate
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
@@ -153,7 +153,7 @@ def _by_boxes(question: Question) -> Fraction | None:
 def _by_halves(question: Question) -> Fraction | None:
     if halves_work(question.weighting) > MOST_HALVES_WORK:
         return None
-    result = met_rate(question.weighting, epsilon=question.epsilon)
+    result = rate_by_halves(question.weighting, epsilon=question.epsilon)
     return None if result is None else result.rate
 
 

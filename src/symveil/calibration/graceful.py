@@ -33,10 +33,9 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work, splits
 from symveil.calibration.enumeration import MOST_WORDS, Enumeration
-from symveil.calibration.meeting_blocks import BlockComparison
-from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_tables import HalfTables
-from symveil.calibration.meeting_windows import WindowSpread
+from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
+from symveil.calibration.halves.groups import Worst
+from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate, rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
