@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration import certify
+from symveil.calibration import block_bounds, certify, windows
 from symveil.calibration.answers import clear_answers
 from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.enumeration import Enumeration
@@ -34,7 +34,8 @@ def seeded(seed: int) -> random.Random:
 def forget() -> None:
     """Empty what calibration remembers in memory."""
     clear_answers()
-    certify._prepared = LastFew(8)
+    certify._proved = LastFew(512)
+    windows._known, block_bounds._known = LastFew(8), LastFew(8)
 
 
 def enumerated(language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False) -> ProvedLoss | None:

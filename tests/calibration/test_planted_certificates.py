@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import answers, certify, enumeration
+from symveil.calibration import answers, certify, enumeration, windows
 from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
@@ -27,7 +27,7 @@ from symveil.models.markov_chain import MarkovChain
 @pytest.fixture(autouse=True)
 def only_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows would be a little sharper and take far longer."""
-    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
+    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)
 
 
 def _ring(states: int) -> MarkovChain:
@@ -98,8 +98,8 @@ def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsi
 
 def test_an_honest_entry_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Fraction] = []
-    loss = certify.QuickProof._loss
-    monkeypatch.setattr(certify.QuickProof, "_loss", lambda proof, rate: (asked.append(rate), loss(proof, rate))[1])
+    loss = certify._quick_loss
+    monkeypatch.setattr(certify, "_quick_loss", lambda of, rate: (asked.append(rate), loss(of, rate))[1])
     honest = _ask()
     assert len(asked) > 1
     asked.clear()

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 from symveil.calibration import block_bounds, enumeration, windows
 from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
-from symveil.calibration.certify import certified_loss, spread_bound
+from symveil.calibration.certify import certified_loss
 from symveil.calibration.costs.blocks import FINAL, total_over_blocks
+from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem

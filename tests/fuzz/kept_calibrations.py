@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from fuzz.special import put
-from symveil.calibration import certify
+from symveil.calibration import certify, windows
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import SymveilError
 from symveil.languages.runs import runs
@@ -19,7 +19,7 @@ _entries: list[tuple[Path, Fraction]] = []
 
 def prepare(folder: Path) -> tuple[bytes, ...]:
     """An entry as it is made for a small ring; from then on nothing is searched for."""
-    certify.window_search = lambda *_, **__: None  # sharper, and far slower
+    windows.window_search = lambda *_, **__: None  # sharper, and far slower
     found = _asked()
     (file,) = caches.cache_folder().glob("*.json")
     _entries.append((file, found.rate))
