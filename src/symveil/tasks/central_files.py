@@ -32,7 +32,7 @@ from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
+from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
@@ -57,7 +57,7 @@ from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, ma
 from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.tasks.budgets import check_ledger_apart
-from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
+from symveil.tasks.parameters import RunOptions, no_pyspark
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
@@ -103,43 +103,38 @@ def release_centrally(
     queries: Callable[[], Sequence[Query]],
     *,
     columns: ColumnOptions,
+    run: RunOptions,
     form: str,
-    ledger: str | Path | None,
-    release_id: str | None,
-    again: bool,
+    guarded: bool = False,
     observed: ObservedSymbols | None = None,
-    engine: Engine = "local",
-    master: str | None = None,
-    longest: int = LONGEST,
-    gzip_ratio: int = MOST_TIMES,
-    spreadsheet_safe: bool = False,
     beside: Beside = NOTHING_BESIDE,
     read_by: Mapping[str, object] = MappingProxyType({}),
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file. `observed` holds the symbols
-    of a file whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by`
-    what decides how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
+    Persons over budget are left out: an error would tell that one of them is in the file. `form` is that of the output,
+    which has apostrophes before what looks like a formula where it is `guarded`. `observed` holds the symbols of a file
+    whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by` what decides
+    how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
     """
-    check_again(again, release_id)
     in_memory = is_frame(source)
     path = target if in_memory else path_of(source)
-    check_ledger_apart(ledger, path, target)
+    check_ledger_apart(run.ledger, path, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
-    if spreadsheet_safe:
+    if guarded:
         facts["spreadsheet_safe"] = True
     language = release.language or observed or ObservedSymbols()
     words: CentralWords
-    if read_engine(engine, master) == "spark":
+    if run.engine == "spark":
         if in_memory:
-            raise ParameterError("engine", expected="local with a table in memory", found=engine)
-        words = spark_words(path, columns, language, master, beside)
+            raise ParameterError("engine", expected="local with a table in memory", found=run.engine)
+        words = spark_words(path, columns, language, run.master, beside)
     elif in_memory:
-        frame = opened_frame(source, columns, longest=longest)
+        frame = opened_frame(source, columns, longest=run.longest)
         words = FrameWords(frame, language, beside, digest=frame_digest(source))
     else:
-        words = FileWords(open_sequences(path, columns, longest=longest, most_times=gzip_ratio), language, beside)
+        file = open_sequences(path, columns, longest=run.longest, most_times=run.gzip_ratio)
+        words = FileWords(file, language, beside)
     job = CentralJob(words, target, answer, facts=facts)
     protocol = Protocol(
         job=job,
@@ -150,18 +145,18 @@ def release_centrally(
             queries=queries(),
             output=job.facts,
             version=__version__,
-            charged=ledger is not None,
+            charged=run.ledger is not None,
             date=date,
         ).text(),
         settings=Settings(
             options=release.options(columns=stamped_columns(columns)),
-            made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
+            made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
-        release_id=release_id,
-        again=again,
+        release_id=run.release_id,
+        again=run.again,
     )
-    return protocol.run(ledger, release.price, "drop")
+    return protocol.run(run.ledger, release.price, "drop")
 
 
 def reading_of_times(clock: WallClock) -> dict[str, object]:
@@ -187,6 +182,10 @@ def spark_words(
 _LARGEST = 1 << 30
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
 _SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
+_TEXTS = (*_SYMBOLS, "activity", "weekday", "week", "month")
+_WHOLE = ("length", "hour", "hour-of-week", "from_seconds", "to_seconds")
+_BESIDE_SYMBOLS = ("symbols", "move", "activity")
+"""What a row has for its symbols as JSON."""
 
 
 def central_manifest(released: Path, manifest: str | Path | None = None) -> dict[str, Any] | None:
@@ -265,8 +264,8 @@ def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] |
         return pa.parquet.read_table(path), None
     table = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=_types()))
     for name in table.column_names if guarded else ():
-        if name in _SYMBOLS:
-            texts = pa.array([unguarded(text) for text in table[name].to_pylist()], type=pa.string())
+        if name in _TEXTS:
+            texts = pa.array([text and unguarded(text) for text in table[name].to_pylist()], type=pa.string())
             table = table.set_column(table.column_names.index(name), name, texts)
     return table, None
 
@@ -308,21 +307,24 @@ def _counts(
 
 def _rows_of_json(document: dict[str, Any]) -> pa.Table:
     rows: list[dict[str, Any]] = document["rows"]
-    order = read_statistic(document["statistic"]).order
+    first, last = (rows[0], rows[-1]) if rows else ({}, {})  # rows of quantiles stand at the end
+    order = len(first["symbols"]) if rows else read_statistic(document["statistic"]).order
     names = ["symbol"] if order == 1 else [f"symbol_{index + 1}" for index in range(order)]
+    if "activity" in first:
+        names = ["activity"]
     columns: dict[str, Any] = {
         name: pa.array([row["symbols"][index] for row in rows], type=pa.string()) for index, name in enumerate(names)
     }
-    if order == 0:
-        columns["length"] = pa.array([row["length"] for row in rows], type=pa.int64())
-    listed = [name for name in _NUMBERS if not rows or name in rows[0]]
-    columns |= {name: pa.array([row[name] for row in rows], type=pa.float64()) for name in listed}
+    types, others = _types(), [name for name in {**first, **last} if name not in _BESIDE_SYMBOLS]
+    for name in others if rows else (*(["length"] if order == 0 else []), *_NUMBERS):
+        cells = [row.get(name) if "quantile" in row or name == "quantile" else row[name] for row in rows]
+        columns[name] = pa.array(cells, type=types.get(name, pa.float64()))
     return pa.table(columns)
 
 
 def _types() -> dict[str, pa.DataType]:
-    texts, floats = dict.fromkeys(_SYMBOLS, pa.string()), dict.fromkeys(_NUMBERS, pa.float64())
-    return {**texts, **floats, "length": pa.int64()}
+    texts, floats = dict.fromkeys(_TEXTS, pa.string()), dict.fromkeys(_NUMBERS, pa.float64())
+    return {**texts, **floats, **dict.fromkeys(_WHOLE, pa.int64())}
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

@@ -57,7 +57,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine
+from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -394,16 +394,12 @@ def count_file(
         answer,
         lambda: made[0].queries,
         columns=request.columns,
+        run=RunOptions(ledger=ledger, release_id=release_id, again=again, engine=engine, master=master),
         form="table",
-        ledger=ledger,
-        release_id=release_id,
-        again=again,
+        guarded=spreadsheet_safe,
         observed=request.observed,
         beside=request.beside,
         read_by=request.read_by,
-        engine=engine,
-        master=master,
-        spreadsheet_safe=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
     return CountedFile(

@@ -52,7 +52,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, warn
-from symveil.tasks.parameters import ColumnParameters, Engine
+from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
@@ -354,8 +354,11 @@ def learn(
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, path, target, answer, lambda: requested, columns=reading, form="model", ledger=ledger,
-        release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
+        release, path, target, answer, lambda: requested, columns=reading, form="model",
+        run=RunOptions(
+            ledger=ledger, release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine,
+            master=master,
+        ),
         beside=Beside(times=settings is not None, attributes=listed),
         read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule()},
     )  # fmt: skip
