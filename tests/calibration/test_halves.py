@@ -195,7 +195,7 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
     words = sv.runs(town(), 4)
     weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
     older = weighting.classic(Fraction(2))  # as if the quick certificate had found nothing
-    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: older)
+    monkeypatch.setattr(certify, "quick_rate", lambda *_, **__: older)
     assert calibrated_rate(weighting, epsilon=Fraction(2), thorough=False) == older
     found = calibrated_rate(weighting, epsilon=Fraction(2))
     assert found.rate > Fraction(5, 4) * older.rate
@@ -207,7 +207,7 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
     assert sv.Exponential(words, epsilon=2, adjacency=1).rate == older.rate
     assert sv.Exponential(words, epsilon=2, adjacency=1, cost="hamming").rate == found.rate  # it is asked for
     better = replace(found, rate=found.rate * 2)
-    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: better)
+    monkeypatch.setattr(certify, "quick_rate", lambda *_, **__: better)
     assert calibrated_rate(weighting, epsilon=Fraction(4)) == better  # never less than the quick one
 
 

@@ -13,13 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from calibration_oracle import chain_case, forget
+from calibration_oracle import certified_loss, certified_rate, chain_case, forget
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.calibration import answers, certify, enumeration, windows
-from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
+from symveil.calibration.certificate import CertifiedRate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 
@@ -122,6 +122,7 @@ def test_another_language_s_answer_is_not_this_one_s(own_cache: Path) -> None:
 def test_what_is_listed_does_not_ask_the_disk(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "load", lambda _: pytest.fail("the disk was asked"))
     assert _ask(runs(_ring(4), 4)).how == "exact"
+    assert not own_cache.exists()
 
 
 # --- files that are none -----------------------------------------------------------------------------

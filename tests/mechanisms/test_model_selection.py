@@ -11,7 +11,7 @@ import pytest
 
 import symveil as sv
 from symveil.bounds.prior import Prior
-from symveil.calibration.certify import certified_rate
+from symveil.calibration.certify import quick_rate
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.halves import rates as halves_rates
 from symveil.examples.road_network import grid_roads, town
@@ -303,7 +303,7 @@ def test_without_a_cost_every_quick_certificate_is_used() -> None:
     words = sv.runs(absorbing, 20)
     assert not words.has_at_most(10_000)
     plain, named = (sv.Exponential(words, epsilon=2, adjacency=1, cost=cost) for cost in (None, "hamming"))
-    first = certified_rate(words, epsilon=Fraction(2), adjacency=1)
+    first = quick_rate(named.weighting, epsilon=Fraction(2))
     assert plain.rate == named.rate > first.rate * Fraction(103, 100)
     weighting = sv.Exponential(sv.runs(town(), 9), epsilon=2, adjacency=1).weighting
     assert all_certificates_are_quick(weighting) is False

@@ -61,17 +61,9 @@ def calibrated_rate(
     older = None
     if weighting.is_plain and proof in ("", "bounds"):
         # provers are imported when they are needed: a release must not wait for loops and scipy to load
-        from symveil.calibration.certify import certified_rate  # noqa: PLC0415
+        from symveil.calibration.certify import quick_rate  # noqa: PLC0415
 
-        older = certified_rate(
-            weighting.language,
-            epsilon=epsilon,
-            adjacency=max(weighting.farthest, 1),
-            with_prior=weighting.with_prior,
-            progress=progress,
-            claimed=claimed,
-        )
-        older = replace(older, proof="bounds")
+        older = replace(quick_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed), proof="bounds")
         enough = older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL
         if not thorough or enough or proof or older.rate == claimed:
             return older

@@ -28,8 +28,7 @@ from symveil.calibration.spread import loss_by_spread
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import loss_by_windows, wide_windows
 from symveil.languages.costs import hamming
-from symveil.languages.runs import RunLanguage, endless
-from symveil.laws.guarantee import How
+from symveil.languages.runs import endless
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress, named, silent
 
@@ -38,49 +37,48 @@ _SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
 _MOST_PROVED = 512  # rates of all languages
 
 
-def certified_rate(
-    language: RunLanguage,
+def quick_rate(
+    weighting: Weighting,
     *,
     epsilon: Fraction,
-    adjacency: int,
-    with_prior: bool = False,
     progress: Progress | None = None,
     claimed: Fraction | None = None,
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
 
-    A rate that is `claimed` is proved in one evaluation instead; the classic rate is the answer where it loses more.
-
     Answers are cached (`answers`); what comes from the disk is proved once more before it is used: one evaluation
     instead of a search.
 
-    >>> from symveil.models.markov_chain import MarkovChain
-    >>> from symveil.languages.runs import runs
-    >>> chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> found = certified_rate(runs(chain, length=6), epsilon=Fraction(2), adjacency=1)
+    Parameters
+    ----------
+    weighting
+        Exponential weights by Hamming distance, without a balance.
+    epsilon
+        The budget.
+    progress
+        Called with how much is done and of how much; may raise an exception to end the search.
+    claimed
+        A rate to be proved, in one evaluation; the classic rate is the answer where it loses more.
+
+    >>> import symveil as sv
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> words = sv.runs(chain, length=6)
+    >>> found = quick_rate(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    weighting = shared(_by_hamming(language, adjacency, with_prior))
+    covering = shared(weighting)
     result = _answers.best(
-        (weighting.digest, str(epsilon)),
-        least=epsilon / (2 * max(1, weighting.farthest)),
+        (covering.digest, str(epsilon)),
+        least=epsilon / (2 * max(1, covering.farthest)),
         most=epsilon,
-        search=lambda: _searched(weighting, epsilon, progress or silent),
-        prove=lambda rate, _: _proved_anew(weighting, rate, epsilon, progress or silent),
+        search=lambda: _searched(covering, epsilon, progress or silent),
+        prove=lambda rate, _: _proved_anew(covering, rate, epsilon, progress or silent),
         claimed=claimed,
-        on_disk=not is_listed(weighting),
+        on_disk=not is_listed(covering),
         written=lambda answer: {"rate": str(answer.rate)},  # the classic one too, or it would be searched for again
     )
-    return _classic(weighting, epsilon) if result is None else result
-
-
-def certified_loss(
-    language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
-) -> tuple[Fraction, How]:
-    """A proved bound on the loss at a given rate, and how it is known."""
-    proved = quick_loss(_by_hamming(language, adjacency, with_prior), rate)
-    return proved.loss, proved.how
+    return _classic(covering, epsilon) if result is None else result
 
 
 def quick_loss(weighting: Weighting, rate: Fraction) -> ProvedLoss:
@@ -120,10 +118,6 @@ def shared(weighting: Weighting) -> Weighting:
     longer = replace(language, length=covering_length(max(language.length, _SHORTEST_SHARED)))
     covering = replace(weighting, language=longer, cost=hamming(longer), with_shorter=True)
     return weighting if chain_boxes(covering) is None else covering
-
-
-def _by_hamming(language: RunLanguage, adjacency: int, with_prior: bool) -> Weighting:
-    return Weighting(language=language, cost=hamming(language), adjacency=max(adjacency, 1), with_prior=with_prior)
 
 
 _proved: LastFew[tuple[str, Fraction], ProvedLoss] = LastFew(_MOST_PROVED)
