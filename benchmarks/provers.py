@@ -7,7 +7,7 @@ longer is ended. `boxes` begin with what the quick certificate proves; `all` is 
 What it said when certificates were sorted out: enumeration and halves decide wherever they are affordable. On small
 chains boxes do (20 states of degree 10, b = 1, ε = 2: 0.89 in 8 s), on large sparse ones blocks (714 roads, n = 49,
 b = 4, ε = 16: 0.996 in 9 s), and at small rates on chains with many detours (ring of 12, n = 30, b = 2, ε = 4: 0.745 in
-0.03 s; boxes at once prove 0.702 there). The first pass of boxes proves what blocks do at large rates, in two to four
+0.03 s; boxes at once prove 0.715 there). The first pass of boxes proves what blocks do at large rates, in two to four
 times their time (714 roads, n = 20, b = 1: 2.3 s a rate for 0.6 s). On automata boxes decide with b = 1 (6 states,
 ε = 4: 0.85 in 1 s, windows 0.65 in 0.03 s), windows with b = 2 and few states (6 states, ε = 4: 0.77 in 0.2 s, boxes
 0.65 in 98 s; 20 states, ε = 8: 0.54 in 2 s, boxes nothing in a minute), and the spread at large ε (60 states, ε = 8:
@@ -147,14 +147,7 @@ def _by_blocks(question: Question) -> Fraction | None:
 
 
 def _by_boxes_at_once(question: Question) -> Fraction | None:
-    """The first pass of boxes alone: nothing known around a block, nothing refined."""
-
-    def loss_at(rate: Fraction) -> Fraction:
-        proved = searched_loss(question.weighting, rate, epsilon=question.epsilon, nodes=0, window=0)
-        within = proved.loss <= question.epsilon or not proved.reached < float(proved.loss)
-        return proved.loss if within else max(Fraction(proved.reached), question.epsilon * Fraction(10001, 10000))
-
-    return question.best(loss_at)
+    return question.best(lambda rate: searched_loss(question.weighting, rate, nodes=0).loss)
 
 
 def _by_boxes(question: Question) -> Fraction | None:
