@@ -85,12 +85,14 @@ if TYPE_CHECKING:
     from symveil.tasks.symbols import position_symbols, symbols_file
     from symveil.tasks.synthesize import synthesize
     from symveil.tasks.verify import compose, privacy_curve
-    from symveil.verification.audit import audit, audit_by_chain
+    from symveil.verification.audit import audit
+    from symveil.verification.chain_audit import audit_by_chain
     from symveil.verification.opacity.observation import delayed_estimate, observer
     from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
-    from symveil.verification.verify_privacy import smallest_epsilon, verify_privacy
+    from symveil.verification.smallest_epsilon import smallest_epsilon
+    from symveil.verification.verify_privacy import verify_privacy
 
 __all__ = [
     "Alphabet",

@@ -79,11 +79,11 @@ def check_cost(seed: int) -> int:
         return 0
     assert found is not None, seed
     assert float(found.loss) >= case.exact * (1 - 1e-13), seed
-    assert found.attained <= case.exact + 1e-9, seed
+    assert found.worst_found <= case.exact + 1e-9, seed
     assert found.loss == max(found.by_distance.values(), default=0), seed
     if found.how == "exact":
         assert float(found.loss) <= case.exact + 1e-9, seed
-        assert found.attained == pytest.approx(case.exact, abs=1e-9), seed
+        assert found.worst_found == pytest.approx(case.exact, abs=1e-9), seed
     return int(case.exact > 0)
 
 
@@ -113,12 +113,12 @@ def test_every_cost_by_its_definition_many_times(
 
 def test_a_first_term_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test tested: without rate times the cost of two words the loss is too small."""
-    real = enumeration._largest
+    real = enumeration.largest_losses
 
     def without(*given: object) -> tuple[object, ...]:
         return real(*given[:8], 0.0, *given[9:])
 
-    monkeypatch.setattr(enumeration, "_largest", without)
+    monkeypatch.setattr(enumeration, "largest_losses", without)
     with pytest.raises(AssertionError):
         for seed in range(900_000, 900_150):
             check_cost(seed)

@@ -33,7 +33,6 @@ USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)
 """Of ε, for each attribute."""
 OF_CASES = "case:"
 """What the names of attributes of cases begin with."""
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +86,15 @@ class AttributeLaw:
         """A value for each event: drawn independently given its activity; the events of a case share one of cases."""
         count = len(lengths) if self.of_cases else len(codes)
         rows = np.zeros(count, dtype=np.int64) if self.of_cases else self.row_of_activity[codes]
-        at = _uniform(count, bits)
+        at = bits.fractions(count)
         ends = np.cumsum(self.shares, axis=1)
         number = (at[:, None] * ends[rows, -1:] >= ends[rows]).sum(axis=1).clip(0, len(self.values) - 1)
-        texts = self.values.sampled(number, _uniform(count, bits))
+        texts = self.values.sampled(number, bits.fractions(count))
         return (
             [text for text, size in zip(texts, lengths.tolist(), strict=True) for _ in range(size)]
             if self.of_cases
             else texts
         )
-
-
-def _uniform(count: int, bits: BitSource) -> Floats:
-    return np.asarray((bits.words(count) >> np.uint64(11)).astype(np.float64) * _UNIT)
 
 
 def attribute_queries(names: Sequence[str], epsilon: Fraction, neighbours: Neighbours) -> tuple[Query, ...]:

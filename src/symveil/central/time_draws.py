@@ -30,7 +30,6 @@ _AT_ONCE = 1_000_000
 NEAR, FAR = 12 * HOUR, 7 * DAY // 2
 """How far long waits move to a likely hour, and those of two days and more to a likely day."""
 _FAR_FROM = 2 * DAY
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +61,10 @@ def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: B
         own = _Candidates.of(law, codes, lengths, words, bits)
         weights = np.exp(tilt[own.sum_bins(law.settings.grid)])
         ends = np.cumsum(weights, axis=1)
-        picked = (_uniform(len(ends), bits)[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, CANDIDATES - 1)
+        picked = (bits.fractions(len(ends))[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, CANDIDATES - 1)
         waits[own.events] = own.waits[np.arange(len(own.events)), picked[own.word]]
     starts = _drawn_starts(law, count, bits)
     return _at_likely_hours(law, codes[:total], lengths[:count], waits, starts, bits)
-
-
-def _uniform(count: int, bits: BitSource) -> Floats:
-    return np.asarray((bits.words(count) >> np.uint64(11)).astype(np.float64) * _UNIT)
 
 
 def _blocks(lengths: Lengths) -> Iterator[tuple[int, int]]:
@@ -165,12 +160,12 @@ def _drawn_starts(law: TimeLaw, count: int, bits: BitSource) -> Indices:
     weights = weights if weights.sum() > 0 else np.ones(len(days))
     day = days[_picked(np.cumsum(weights), count, bits)]
     hour = _picked(np.cumsum(law.start_hours), count, bits)
-    second = np.floor(_uniform(count, bits) * HOUR).astype(np.int64)
+    second = np.floor(bits.fractions(count) * HOUR).astype(np.int64)
     return law.settings.clock.instants(day * DAY + hour * HOUR + second)
 
 
 def _picked(ends: Floats, count: int, bits: BitSource) -> Indices:
-    number = np.searchsorted(ends / ends[-1], _uniform(count, bits), side="right")
+    number = np.searchsorted(ends / ends[-1], bits.fractions(count), side="right")
     return np.asarray(np.minimum(number, len(ends) - 1), dtype=np.int64)
 
 
@@ -219,8 +214,8 @@ def _moved(
     weight = np.where(by_day[:, None], weight * law.weekdays[weekday_of(begin * HOUR)], weight)
     ends = np.cumsum(weight, axis=1)
     nothing = ends[:, -1] <= 0
-    slot = (_uniform(len(wait), bits)[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, hours - 1)
+    slot = (bits.fractions(len(wait))[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, hours - 1)
     rows = np.arange(len(wait))
-    drawn = from_wait[rows, slot] + np.floor(_uniform(len(wait), bits) * seconds[rows, slot]).astype(np.int64)
+    drawn = from_wait[rows, slot] + np.floor(bits.fractions(len(wait)) * seconds[rows, slot]).astype(np.int64)
     bad = nothing | (seconds[rows, slot] <= 0)
     return np.asarray(np.where(bad, wait, np.clip(drawn, least, most)))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
+from symveil.estimation.table_estimator import FEWEST
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
@@ -115,7 +116,7 @@ class Iterates:
         return EstimatedTable(
             released=self.sums[0].sum(axis=0),
             estimate=point,
-            variances=Variances(values=group_variance(list(whole), self.sizes), freedom=len(self.sizes) - 1),
+            variances=Variances.from_groups(list(whole), self.sizes),
             consistent=projected(point),
             most=np.inf,
             notes=notes,
@@ -142,26 +143,18 @@ class Iterates:
             """For each cell the sum over its row."""
             return np.asarray((values @ which)[..., number], dtype=np.float64)
 
-        total, by_group = whole.sum(axis=0), of_row(whole)
-        error = np.sqrt(group_variance(list(by_group), self.sizes))
-        below = of_row(total)
-        listed = (below >= 4 * error) & (below > 0)
-        below = np.where(listed, below, 1.0)
-        share = total / below
-        steps = allowance.sum(axis=0)
-        possible = projected(point)
-        released = self.sums[0].sum(axis=0)
-        values = group_variance(list(whole - share * by_group), self.sizes) / below**2
+        shares = RowShares.of(whole.sum(axis=0), list(whole), self.sizes, of_row)
+        share, steps = shares.share, allowance.sum(axis=0)
         return EstimatedTable(
-            released=released / np.maximum(of_row(released), 1.0),
+            released=shares_of_rows(self.sums[0].sum(axis=0), of_row),
             estimate=point / np.where(of_row(point) > 0, of_row(point), 1.0),
-            variances=Variances(values=values, freedom=len(self.sizes) - 1),
-            consistent=possible / np.where(of_row(possible) > 0, of_row(possible), 1.0),
+            variances=shares.variances,
+            consistent=shares_of_rows(projected(point), of_row),
             most=1.0,
-            listed=listed,
+            listed=shares.listed,
             notes=notes,
             warnings=self.warnings,
             centre=share,
-            allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / below,
+            allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / shares.below,
             bounded=bounded,
         )

@@ -1,20 +1,16 @@
 """An estimated table, before it has names: numbers for every cell.
 
 From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
-
-Random groups of words: variances of anything that is a sum over words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
-
-from symveil.errors import InputError
-from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +83,18 @@ def projected(values: Floats, *, axes: int | None = None) -> Floats:
     return np.asarray(np.maximum(rows - level[:, None], 0.0).reshape(values.shape))
 
 
+def group_variance(sums: list[NDArray[np.float64]], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """G/(G−1)·Σ_g (S_g − n_g·X̄)²: the variance of a total, from the sums of random groups of words.
+
+    >>> group_variance([np.array([1.0]), np.array([3.0])], np.array([5, 5])).tolist()
+    [4.0]
+    """
+    count = len(sums)
+    mean = sum(sums, start=np.zeros(())) / max(int(sizes.sum()), 1)
+    squares = sum(((own - size * mean) ** 2 for own, size in zip(sums, sizes.tolist(), strict=True)), np.zeros(()))
+    return np.asarray(squares * (count / (count - 1)))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variances:
     """A variance for every cell, and how it is known."""
@@ -96,6 +104,33 @@ class Variances:
     """Degrees of freedom where it comes from groups; None: a closed form."""
     by_group: NDArray[np.bool_] | None = None
     """Where a closed form gave nothing and groups did: `freedom` is for these cells."""
+
+    @classmethod
+    def from_squares(cls, squares: Floats, estimate: Floats) -> Variances:
+        """Of a sum of numbers ĥ that are on average 0 or 1: Σ (ĥ² − ĥ), in closed form.
+
+        Parameters
+        ----------
+        squares
+            Σ ĥ², which is taken alone where a cell is empty and the closed form negative: too large on average.
+        estimate
+            Σ ĥ.
+        """
+        closed = squares - estimate
+        return cls(values=np.where(closed > 0, closed, squares), freedom=None)
+
+    @classmethod
+    def from_groups(cls, sums: list[Floats], sizes: NDArray[np.int64], *, per: Floats | float = 1.0) -> Variances:
+        """Of a total, or of its quotient by a number that is known well.
+
+        Parameters
+        ----------
+        sums, sizes
+            The sums of random groups of words, and how many words each has.
+        per
+            What the total is divided by.
+        """
+        return cls(values=group_variance(sums, sizes) / per**2, freedom=len(sizes) - 1)
 
     def half_widths(self, confidence: float) -> tuple[Floats, Floats]:
         """Half of an interval, for each cell and for all at once."""
@@ -107,6 +142,69 @@ class Variances:
         used = np.zeros(self.values.shape, dtype=np.bool_) if self.by_group is None else self.by_group
         halves = [np.where(used, grouped[i], closed[i]) * error + skewness(closed[i], error) for i in range(2)]
         return halves[0], halves[1]
+
+
+OfRow = Callable[[Floats], Floats]
+"""For each cell the sum over its row; tables may have more axes in front."""
+
+
+def shares_of_rows(table: Floats, of_row: OfRow | None = None) -> Floats:
+    """Each cell's share of its row; 0 where a row is empty.
+
+    Parameters
+    ----------
+    table
+        Numbers that are not negative.
+    of_row
+        What the rows are; None: the last axis.
+
+    >>> shares_of_rows(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    rows = (of_row or along_last_axis)(table)
+    return np.asarray(table / np.where(rows > 0, rows, 1.0))
+
+
+def along_last_axis(table: Floats) -> Floats:
+    """For each row of the last axis its sum, which stands for all of its cells."""
+    return np.asarray(table.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowShares:
+    """Estimated numbers as shares of their rows, by the delta method: T = C/R has the variance of C − T·R over R².
+
+    A row counts as above 0 where its sum is at least four standard errors.
+    """
+
+    share: Floats
+    below: Floats
+    """R; 1 where it is not sure to be above 0."""
+    listed: NDArray[np.bool_]
+    variances: Variances
+
+    @classmethod
+    def of(
+        cls, total: Floats, sums: list[Floats], sizes: NDArray[np.int64], of_row: OfRow = along_last_axis
+    ) -> RowShares:
+        """The shares of a total.
+
+        Parameters
+        ----------
+        total
+            The numbers.
+        sums, sizes
+            What random groups of words add to them, and how many words each has.
+        of_row
+            What the rows are.
+        """
+        rows = of_row(total)
+        error = np.sqrt(group_variance([of_row(each) for each in sums], sizes))
+        listed = (rows >= 4 * error) & (rows > 0)
+        below = np.where(listed, rows, 1.0)
+        share = total / below
+        apart = [each - share * of_row(each) for each in sums]
+        return cls(share=share, below=below, listed=listed, variances=Variances.from_groups(apart, sizes, per=below))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,52 +246,3 @@ class EstimatedTable:
                 low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
             ends += [np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)]
         return ends[0], ends[1], ends[2], ends[3]
-
-
-MOST, FEWEST = 200, 20
-_NUMBERS_STORED = 20_000_000
-"""How many numbers the tables of all groups may have: 160 MB."""
-
-
-def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
-    """A group for each of `units` words or clusters: at random, all groups as large as each other as far as possible.
-
-    The seed is public (a digest of the private file), so that the same file has the same answer.
-
-    >>> np.bincount(random_groups(10, 3, seed=1)).tolist()
-    [4, 3, 3]
-    """
-    order = np.argsort(NotPrivateSeededBits(seed).words(units), kind="stable")
-    groups = np.empty(units, dtype=np.int64)
-    groups[order] = np.arange(units) % max(count, 1)
-    return groups
-
-
-def group_count(units: int, cells: int) -> int:
-    """How many groups: as many as there are units, at most 200, and as their tables allow."""
-    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
-
-
-def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
-    """The error where there are too few groups for a variance."""
-    if units < FEWEST:
-        return InputError(
-            f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
-            "use a statistic and a target that need no groups, such as visits with `target='file'`"
-        )
-    return InputError(
-        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
-        "order, or a smaller alphabet"
-    )
-
-
-def group_variance(sums: list[NDArray[np.float64]], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """G/(G−1)·Σ_g (S_g − n_g·X̄)²: the variance of a total, from the sums of random groups of words.
-
-    >>> group_variance([np.array([1.0]), np.array([3.0])], np.array([5, 5])).tolist()
-    [4.0]
-    """
-    count = len(sums)
-    mean = sum(sums, start=np.zeros(())) / max(int(sizes.sum()), 1)
-    squares = sum(((own - size * mean) ** 2 for own, size in zip(sums, sizes.tolist(), strict=True)), np.zeros(()))
-    return np.asarray(squares * (count / (count - 1)))

@@ -92,12 +92,10 @@ class TimedTables:
         else:
             whole = counts.sum(axis=0)
             released, estimate, squares = whole, whole @ mean, whole @ mean**2
-        closed = squares - estimate
         return EstimatedTable(
             released=released,
             estimate=estimate,
-            # in an empty cell the closed form may be negative: squares alone are too large on average
-            variances=Variances(values=np.where(closed > 0, closed, squares), freedom=None),
+            variances=Variances.from_squares(squares, estimate),
             consistent=projected(estimate),
             most=events,
             leading=leading,

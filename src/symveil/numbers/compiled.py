@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     CodeTable: TypeAlias = NDArray[np.int32]
     BoolTable: TypeAlias = NDArray[np.bool_]
     BitTable: TypeAlias = NDArray[np.uint64]
+    ShortTable: TypeAlias = NDArray[np.int16]
+    ShortTables: TypeAlias = NDArray[np.int16]  # three dimensions
+    SingleTable: TypeAlias = NDArray[np.float32]
     # written by the loop
     NewInts: TypeAlias = NDArray[np.int64]
     NewFloats: TypeAlias = NDArray[np.float64]
@@ -42,23 +45,44 @@ if TYPE_CHECKING:
     NewSigns: TypeAlias = NDArray[np.int8]
     NewBits: TypeAlias = NDArray[np.uint64]
     NewIntTable: TypeAlias = NDArray[np.int64]
+    IntTables: TypeAlias = NDArray[np.int64]
+    AnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
+    NewAnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
     NewFloatTable: TypeAlias = NDArray[np.float64]
     NewBoolTable: TypeAlias = NDArray[np.bool_]
     NewCodeTable: TypeAlias = NDArray[np.int32]
     NewBitTable: TypeAlias = NDArray[np.uint64]
+    NewSingles: TypeAlias = NDArray[np.float32]
+    NewSingleTable: TypeAlias = NDArray[np.float32]
+    FloatTables: TypeAlias = NDArray[np.float64]
+    NewFloatTables: TypeAlias = NDArray[np.float64]
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
-    NewSigns = NewBits = NewBitTable = object
+    IntTables = AnyFloatTable = NewAnyFloatTable = NewSigns = NewBits = NewBitTable = object
+    ShortTable = ShortTables = SingleTable = NewSingles = NewSingleTable = FloatTables = NewFloatTables = object
 
 INFINITY = math.inf
-ceil, exp, floor, sqrt = math.ceil, math.exp, math.floor, math.sqrt
+floor, sqrt = math.floor, math.sqrt
 INTERPRETED = "SYMVEIL_INTERPRETED"
 
 
 def log(number: float) -> float:
     """C's logarithm, which has a value at 0."""
     return math.log(number) if number else -math.inf
+
+
+def exp(number: float) -> float:
+    """C's exponential, which is infinite where it is too large."""
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return math.inf
+
+
+def ceil(number: float) -> float:
+    """C's: a float, of the infinite ones too."""
+    return float(math.ceil(number)) if math.isfinite(number) else number
 
 
 def wrapped(number: int) -> int:
@@ -82,11 +106,26 @@ def source_of(loop: Path) -> str:
     return _INCLUDED.sub(included, loop.read_text("utf-8"))
 
 
-def source_digest(loop: Path) -> str:
-    """What a loop is compiled from: its text, and all declarations that loops share."""
+_DECLARED = re.compile(r"^from (symveil[.\w]+) cimport", re.MULTILINE)
+
+
+def declarations_of(loop: Path) -> list[Path]:
+    """The file of declarations beside a loop, and those that it takes from other loops."""
     package = next(parent for parent in loop.parents if parent.name == "symveil")
+    found, waiting = [], [loop.with_suffix(".pxd")]
+    while waiting:
+        file = waiting.pop()
+        if file not in found and file.exists():
+            found.append(file)
+            names = _DECLARED.findall(file.read_text("utf-8"))
+            waiting += [package.parent.joinpath(*name.split(".")).with_suffix(".pxd") for name in names]
+    return sorted(found)
+
+
+def source_digest(loop: Path) -> str:
+    """What a loop is compiled from: its text, and the declarations that it uses."""
     content = hashlib.sha256(source_of(loop).encode())
-    for declarations in sorted(package.rglob("*.pxd")):
+    for declarations in declarations_of(loop):
         content.update(declarations.read_bytes())
     return content.hexdigest()[:32]
 

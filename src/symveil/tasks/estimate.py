@@ -19,8 +19,9 @@ from symveil.estimation.estimate import Estimate, Method
 from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
-from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables, Target
-from symveil.estimation.table import EstimatedTable, group_count
+from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables
+from symveil.estimation.table import EstimatedTable
+from symveil.estimation.table_estimator import Target, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
@@ -131,7 +132,7 @@ def estimate_statistic(
     cluster: str | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """A statistic of one's own of the true sequences behind a private file, by releasing it again.
+    """A statistic of your own of the true sequences behind a private file, by releasing it again.
 
     Parameters
     ----------

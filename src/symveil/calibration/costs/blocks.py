@@ -17,7 +17,9 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
+from symveil.calibration.costs.block_loops import Paths, Prices
 from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
+from symveil.numbers.ranges import offsets
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
@@ -37,7 +39,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Paths that may be compared with each other, group by group; see `roots.root_bounds`.
+    """Paths that may be compared with each other, group by group; see `block_loops.root_bounds`.
 
     `origin[k]` is the state that path k starts from: on a chain that of its group; elsewhere w's and v's may differ.
     `spare[g]`: how many differences the words of a group may still have after this block; apart[x, y] is how many they
@@ -59,13 +61,19 @@ class Groups:
         """The left anchor of each path."""
         return np.repeat(self.row, np.diff(self.first))
 
+    def as_paths(self, steps: Integers) -> Paths:
+        """As the loops take them, with the symbols or the states of their steps."""
+        return Paths(
+            self.first, self.row, self.spare, steps, self.end, self.may_own, self.may_other, self.apart
+        )  # fmt: skip
+
     def only(self, remaining: Booleans) -> Groups:
         """Some of the paths, with the groups that they are in."""
         number = np.repeat(np.arange(len(self.row)), np.diff(self.first))[remaining]
         counts = np.bincount(number, minlength=len(self.row))
         left = counts > 0
         return Groups(
-            np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
+            offsets(counts[left]), self.row[left], self.spare[left],
             self.paths[remaining], self.end[remaining], self.origin[remaining], self.may_own[remaining],
             self.may_other[remaining], self.apart,
         )  # fmt: skip
@@ -90,6 +98,10 @@ class BlockValues:
         costs = graph.weights.costs
         self._rate, self._period = float(graph.weights.rate), costs.period
         self._value = np.array([float(value) for value in costs.values])
+
+    def prices(self, target: float) -> Prices:
+        """As the loops take them."""
+        return Prices(self._value, self._rate, self._period, target)
 
     def least(self, kind: Kind) -> float:
         """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""
@@ -196,14 +208,11 @@ def block_groups(
 def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) -> tuple[Integers, Integers] | None:
     """(states, start): all paths of `steps` steps from the starts at steps low − 1 … high − 1, through live states."""
     states, start = starts[:, None], starts
-    degree = np.diff(graph.first)
     for step in range(steps):
         now = states[:, -1]
-        counts = degree[now]
-        if counts.sum() > _MOST_PATHS:
+        if graph.ahead.degrees[now].sum() > _MOST_PATHS:
             return None
-        row = np.repeat(np.arange(len(now)), counts)
-        edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        row, edge = graph.ahead.expand(now)
         reached = graph.other[edge]
         live = np.asarray(graph.live[low + step : high + step + 1].any(axis=0))[reached]
         states = np.column_stack([states[row[live]], reached[live]])
@@ -247,7 +256,7 @@ def differences(graph: CostGraph, adjacency: int) -> tuple[list[Integers], list[
     if edges**2 > 16_000_000 or edges**2 * graph.steps > 400_000_000:
         return None
     beyond = adjacency + 1
-    source = np.repeat(np.arange(graph.size), np.diff(graph.first))
+    source = graph.ahead.source
     differ = (graph.symbol[graph.other][:, None] != graph.symbol[graph.other][None, :]).astype(np.int64)
     before = [np.full((graph.size, graph.size), beyond)]
     before[0][graph.starts, graph.starts] = 0

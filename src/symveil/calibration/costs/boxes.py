@@ -22,10 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.costs.blocks import Kind, tail_of
-from symveil.calibration.costs.contexts import extended, left_contexts, right_contexts
+from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, next_boxes
+from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
-from symveil.calibration.costs.steps import enclose, enclose_longer, next_left_boxes, next_right_boxes
+from symveil.graphs.csr import Csr
+from symveil.numbers.ranges import offsets, spread
+from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.semirings import FLOATS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +73,9 @@ class Windows:
 
 def rows_needed(back: Integers, earlier: Integers, longest: int) -> float:
     """How many rows there would be."""
-    ways: NDArray[np.float64] = np.ones(len(back) - 1)
-    counts = [float(ways.sum())]
-    source = np.repeat(np.arange(len(back) - 1), np.diff(back))
-    for _ in range(longest):
-        ways = np.bincount(source, weights=ways[earlier], minlength=len(back) - 1).astype(np.float64)
-        counts.append(float(ways.sum()))
-    return sum(counts)
+    every = np.ones(len(back) - 1)
+    paths = Trellis(edges=Csr(first=back, target=earlier), length=longest, semiring=FLOATS, final=every)
+    return sum(float(ways.sum()) for ways in backward(paths))
 
 
 def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
@@ -94,14 +94,13 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
     for length in range(longest):
         now = farthest[-1]
         degree = np.diff(back)[now]
-        row = np.repeat(np.arange(begin[-2], begin[-1]), degree)
-        number = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree)
-        reached = earlier[np.repeat(back[now], degree) + number]
-        first = begin[-1] + np.concatenate([[0], np.cumsum(degree)])[:-1]
+        which, edge = spread(degree, back[now])
+        row, reached = begin[-2] + which, earlier[edge]
+        first = begin[-1] + offsets(degree)[:-1]
         if length == 0:
             before = reached
         else:  # the same state added to the row's own prefix, whose children were listed in the same order
-            before = np.repeat(firsts[-1][prefix[-1] - begin[-3]], degree) + number
+            before = spread(degree, firsts[-1][prefix[-1] - begin[-3]])[1]
         firsts.append(first)
         others.append(np.arange(begin[-1], begin[-1] + len(row)))
         state.append(state[-1][row - begin[-2]])
@@ -117,21 +116,19 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         counts = [np.diff(np.append(each, begin[k + 2])) for k, each in enumerate(firsts)]
         shorter, short_first = counts[-1], firsts[-1]
         of_prefix = prefix[-1] - begin[-3]
-        degree = shorter[of_prefix]
-        counts.append(degree)
-        number = np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
-        away = np.repeat(short_first[of_prefix], degree) + number
+        counts.append(shorter[of_prefix])
+        which, away = spread(counts[-1], short_first[of_prefix])
         others.append(away)
-        first = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        first = offsets(np.concatenate(counts))
         other = np.concatenate(others)
-        moved = (away, np.repeat(np.arange(begin[-2], begin[-1]), degree))
+        moved = (away, begin[-2] + which)
     every_prefix = np.concatenate(prefix)
     whole = np.flatnonzero(every_prefix >= 0)
     rows = begin[-1]
     begins, targets, offset = [], [], 0
     for source, target in ((every_prefix[whole], whole), moved):
         order = np.argsort(source, kind="stable")
-        begins.append(offset + np.concatenate([[0], np.cumsum(np.bincount(source, minlength=rows))]))
+        begins.append(offset + offsets(np.bincount(source, minlength=rows)))
         targets.append(target[order])
         offset += len(target)
     return Windows(
@@ -167,6 +164,7 @@ class Boxes:
     high: NDArray[np.float32]
     valid: Booleans
     slot_of: Integers
+    kept: Slots  # the same arrays, as the loops take them
 
     def slots(self, begin: int, end: int) -> tuple[int, int]:
         """The range of slots of the steps begin … end."""
@@ -216,7 +214,7 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
 
 def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     """Boxes of what comes before, from the exact start onwards."""
-    kappa, following, phase = graph.automaton
+    _, _, phase = graph.automaton
     rows = windows(graph.back, graph.earlier, longest)
     low, high, valid = _nothing(graph, rows)
     for start in graph.starts:
@@ -226,9 +224,8 @@ def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     plan.add(0, low, high, valid)
     for step in range(1, graph.steps + 1):
         next_first = rows.next_first[0 if step <= longest else 1]
-        low, high, valid = next_left_boxes(
-            graph.first, graph.other, graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels,
-            kappa, following, graph.metric_at[step], phase, rows.state, next_first, rows.following,
+        low, high, valid = next_boxes(
+            graph.moves, True, graph.metric_at[step], phase, rows.state, next_first, rows.following,
             low, high, valid, graph.live[step], slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
@@ -237,7 +234,7 @@ def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
 
 def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     """Boxes of what follows, from the exact end backwards."""
-    kappa, following, phase = graph.automaton
+    _, _, phase = graph.automaton
     rows = windows(graph.first, graph.other, longest)
     low, high, valid = _nothing(graph, rows)
     ends = np.repeat(graph.final, graph.phases)
@@ -252,9 +249,8 @@ def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     plan.add(graph.steps, low, high, valid)
     for step in range(graph.steps - 1, -1, -1):
         next_first = rows.next_first[0 if graph.steps - step <= longest else 1]
-        low, high, valid = next_right_boxes(
-            graph.first, graph.other, graph.back, graph.earlier, graph.weight, graph.symbol, graph.levels,
-            kappa, following, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
+        low, high, valid = next_boxes(
+            graph.moves, False, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
             low, high, valid, graph.live[step], slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
@@ -278,6 +274,11 @@ class _Plan:
         self._low = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._high = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._valid = np.zeros((slots, rows.count), dtype=np.bool_)
+        self._nothing_outside = np.zeros(rows.count)
+        self._kept = Slots(
+            np.arange(rows.count + 1) * width, self._low.reshape(slots, -1), self._high.reshape(slots, -1),
+            np.zeros((slots, rows.count)), self._valid,
+        )  # fmt: skip
 
     def add(self, step: int, low: Floats, high: Floats, valid: Booleans) -> None:
         """A step's boxes, those of shorter windows around them, and the slot around both."""
@@ -287,12 +288,12 @@ class _Plan:
             enclose_longer(
                 rows.first, rows.other, int(rows.begin[length]), int(rows.begin[length + 1]), low, high, valid
             )
-        enclose(self._low[slot], self._high[slot], self._valid[slot], low, high, valid)
+        enclose(self._kept, slot, low.reshape(-1), high.reshape(-1), self._nothing_outside, valid)
         valid[: rows.begin[whole]] = False  # words go on from the longest
 
     def boxes(self) -> Boxes:
         """What was collected."""
-        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of)
+        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of, self._kept)
 
 
 class Surroundings:
@@ -315,28 +316,25 @@ class Surroundings:
 
     def longer(self, boxes: Boxes, state: int, paths: Integers, remaining: Booleans) -> tuple[Integers, Integers]:
         """The kept paths, each with one more state known, and which row each comes from."""
-        return extended(boxes.rows.first, boxes.rows.other, state, paths, remaining)  # type: ignore[no-any-return]
+        kept, rows = np.flatnonzero(remaining), boxes.rows
+        now = paths[kept, -1] if paths.shape[1] else np.full(len(kept), state)
+        which, edge = spread(rows.first[now + 1] - rows.first[now], rows.first[now])
+        return np.column_stack([paths[kept[which]], rows.other[edge]]), kept[which]
 
     def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l and ω at the state before the block, a column for each path."""
-        graph = self._graph
-        kappa, following, _ = graph.automaton
-        boxes, step = self._left, self._low - 1
-        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
-        return left_contexts(  # type: ignore[no-any-return]
-            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, step, state, paths,
-        )  # fmt: skip
+        anchor = self._low - 1 - max(0, paths.shape[1] - self._left.rows.longest)
+        return self._boxes(self._left, anchor, self._low - 1, state, paths, forwards=True)
 
     def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l' and ω' at the state after the block, a column for each path."""
-        graph = self._graph
-        kappa, following, _ = graph.automaton
-        boxes = self._right
-        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
-        return right_contexts(  # type: ignore[no-any-return]
-            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
+        anchor = self._end + max(0, paths.shape[1] - self._right.rows.longest)
+        return self._boxes(self._right, anchor, self._end, state, paths, forwards=False)
+
+    def _boxes(
+        self, boxes: Boxes, anchor: int, step: int, state: int, paths: Integers, *, forwards: bool
+    ) -> tuple[Booleans, Floats, Floats]:
+        return context_boxes(
+            self._graph.moves, forwards, boxes.kept, *boxes.slots(anchor, anchor + self._span), boxes.rows.state,
+            boxes.rows.longest, step, state, paths,
         )  # fmt: skip
