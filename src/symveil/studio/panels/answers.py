@@ -67,7 +67,7 @@ class AnswersPanel(Panel):
             when=f"statistic={NGRAMS}",
         )
         hours = (
-            ("", "not told apart"),
+            ("", "not apart"),
             ("hour", "hour"),
             ("hour-of-week", "hour of the week"),
             ("activity", "activity"),

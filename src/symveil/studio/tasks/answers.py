@@ -117,19 +117,19 @@ def _private_clicks(folder: str | None) -> tuple[bytes, bytes]:
 
 
 def _of_example(values: Mapping[str, str], progress: Progress) -> Answer:
-    """An answer from the example, beside the truth: nobody made these visits, so that it may be shown."""
+    """An answer from the example, beside the truth, which may be shown because the visits are made up."""
     named(progress, "Making a private file to ask")(0, None)
     folder = values.get("folder")
     with TemporaryDirectory(dir=folder) as inside:
         private, manifest = Path(inside, "private.csv"), Path(inside, "private.csv.manifest.json")
         for file, content in zip((private, manifest), _private_clicks(folder), strict=True):
             file.write_bytes(content)
-        asked = {**values, "source": "file", "private": str(private), "manifest": str(manifest), "model": ""}
-        answer = answer_answers(asked, progress)
+        own = {**values, "source": "file", "private": str(private), "manifest": str(manifest), "model": ""}
+        answer = answer_answers(own, progress)
     explained = Text(
         f"**{_VISITS:,} visits to a made-up shop**, released at ε = {_EPSILON} for visits that differ in one page. The "
-        "cross is what one counts in the private file, the bar the estimate with its interval. Nobody made these "
-        "visits, so that the truth can be shown beside."
+        "cross is what one counts in the private file, the bar the estimate with its interval. The visits "
+        "are made up, so that the truth can be shown beside."
     )
     first, *others = answer.sections
     sections = (Section(first.heading, (explained, *first.parts)), *_beside(answer), *others)
