@@ -739,7 +739,8 @@ def _mean_rows(cells: TimeCells, answers: Sequence[int], query: Query, confidenc
         columns[f"low{suffix}"] = np.array([math.nextafter(low * cap, -1.0) if low > 0 else 0.0 for low, _ in ends])
         columns[f"high{suffix}"] = np.array([min(math.nextafter(high * cap, math.inf), cap) for _, high in ends])
     columns["consistent"] = np.where(np.isnan(columns["mean"]), 0.0, columns["mean"])
-    order = np.argsort(-columns["consistent"], kind="stable")
+    # by what is sure: a row of noise alone may have any mean, and its interval begins at 0
+    order = np.lexsort((-columns["consistent"], -columns["low"], -columns["low_all"]))
     return {"codes": cells.groups[order], "numbers": {name: values[order] for name, values in columns.items()}}
 
 

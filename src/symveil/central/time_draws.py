@@ -16,7 +16,7 @@ from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import DAY_LONG, LONG
 from symveil.central.word_law import Floats
 from symveil.estimation.statistics import Indices
-from symveil.models.times import DAY, HOUR, WaitGrid, hour_of, weekday_of
+from symveil.models.times import DAY, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
@@ -31,13 +31,6 @@ NEAR, FAR = 12 * HOUR, 7 * DAY // 2
 """How far long waits move to a likely hour, and those of two days and more to a likely day."""
 _FAR_FROM = 2 * DAY
 _UNIT = 2.0**-53
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnTimes:
-    """The instants of the events of words, in seconds since 1970."""
-
-    instants: Indices
 
 
 def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: BitSource) -> Indices:
@@ -195,7 +188,7 @@ def _at_likely_hours(
                 if len(piece):
                     low, high = edges[bins[piece]], edges[bins[piece] + 1] - 1
                     waits[piece] = _moved(law, codes[piece], instants[piece - 1], waits[piece], low, high, far, bits)
-        instants[at] = instants[at - 1] + waits[at]
+        instants[at] = np.minimum(instants[at - 1] + waits[at], LAST_SECOND)  # no date has a year behind it
     return instants
 
 
@@ -207,7 +200,7 @@ def _moved(
     reach = FAR if far else NEAR
     least, most = np.maximum(low, wait - reach), np.minimum(high, wait + reach)
     clock = law.settings.clock
-    shift = clock.offsets(before + wait)
+    shift = clock.offsets(np.minimum(before + wait, LAST_SECOND))
     hours = 2 * reach // HOUR + 2
     begin = ((before + least + shift) // HOUR)[:, None] + np.arange(hours)  # hours of the clock, since 1970
     from_wait = np.maximum(begin * HOUR - (before + shift)[:, None], least[:, None])

@@ -220,8 +220,14 @@ def digest_of_names(content: object) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def row_rule() -> dict[str, object]:
-    """The constants that decide rows, for the stamp of a release."""
+def row_rule(steps: Steps) -> dict[str, object]:
+    """What decides rows and bins beside the declared parameters, for the stamp of a release.
+
+    Parameters
+    ----------
+    steps
+        The moves; the lengths of links decide the bins of waits, which their names do not say.
+    """
     return {
         "own row": OWN_ROW,
         "clock row": CLOCK_ROW,
@@ -229,6 +235,7 @@ def row_rule() -> dict[str, object]:
         "persons": FEWEST_PERSONS,
         "long": [LONG, DAY_LONG],
         "pace": list(PACE.edges),
+        "metres": None if steps.metres is None else digest_of_names(steps.metres.tolist()),
         "shares": {name: spelled(share) for name, share in TIME_SHARES.items()},
     }
 
@@ -348,16 +355,6 @@ class PersonTimes:
         inside = period.inside(self.start_day)
         week = period.week(self.start_day[inside])
         return summed(week, Entries(self.starting[inside], week, week).each_alike(), period.weeks)
-
-
-@dataclass(frozen=True, eq=False)
-class TimeTables:
-    """The released tables, and what their rows are."""
-
-    rows: Rows
-    row_of_activity: Indices
-    tables: dict[str, NoisyTable]
-    queries: tuple[Query, ...]
 
 
 def expected_weights(steps: Steps, codes: Codes, lengths: Lengths, persons: float) -> NDArray[np.float64]:

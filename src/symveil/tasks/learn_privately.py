@@ -357,7 +357,7 @@ def learn(
         release, path, target, answer, lambda: requested, columns=reading, form="model", ledger=ledger,
         release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine, master=master,
         beside=Beside(times=settings is not None, attributes=listed),
-        read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule()},
+        read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule(steps)},
     )  # fmt: skip
     warn(large_loss(budget))
     return LearnedPrivately(
