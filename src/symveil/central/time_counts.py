@@ -18,9 +18,9 @@ import pyarrow as pa
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_CELLS, PersonCounts, Read, cell_name, cells_of, contributed
+from symveil.central.cells import GRID, MOST_CELLS, PersonCounts, Read, cell_name, cells_of, contributed, summed
 from symveil.central.counts import Bound, PrivateCounts, bounded_queries
-from symveil.central.event_times import Entries, EventTimes, summed
+from symveil.central.event_times import Entries, EventTimes
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError, TooLargeError, either
 from symveil.estimation.statistics import Batch, Indices, Statistic

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.time_law import TimeLaw
-from symveil.central.time_tables import DAY_LONG, LONG
-from symveil.central.word_law import Floats
+from symveil.central.time_tables import DAY_LONG, LONG, waits_of
+from symveil.central.word_law import Floats, column_of, uniform_floats
 from symveil.estimation.statistics import Indices
 from symveil.models.times import DAY, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
@@ -30,7 +30,6 @@ _AT_ONCE = 1_000_000
 NEAR, FAR = 12 * HOUR, 7 * DAY // 2
 """How far long waits move to a likely hour, and those of two days and more to a likely day."""
 _FAR_FROM = 2 * DAY
-_UNIT = 2.0**-53
 
 
 def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: BitSource) -> Indices:
@@ -54,15 +53,10 @@ def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: B
     for words in _blocks(lengths[:count]):
         own = _Candidates.of(law, codes, lengths, words, bits)
         weights = np.exp(tilt[own.sum_bins(law.settings.grid)])
-        ends = np.cumsum(weights, axis=1)
-        picked = (_uniform(len(ends), bits)[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, CANDIDATES - 1)
+        picked = column_of(weights, uniform_floats(len(weights), bits))
         waits[own.events] = own.waits[np.arange(len(own.events)), picked[own.word]]
     starts = _drawn_starts(law, count, bits)
     return _at_likely_hours(law, codes[:total], lengths[:count], waits, starts, bits)
-
-
-def _uniform(count: int, bits: BitSource) -> Floats:
-    return np.asarray((bits.words(count) >> np.uint64(11)).astype(np.float64) * _UNIT)
 
 
 def _blocks(lengths: Lengths) -> Iterator[tuple[int, int]]:
@@ -92,10 +86,8 @@ class _Candidates:
     def of(cls, law: TimeLaw, codes: Codes, lengths: Lengths, words: tuple[int, int], bits: BitSource) -> _Candidates:
         begin, stop = words
         first = int(lengths[:begin].sum())
-        own = lengths[begin:stop]
-        word = np.repeat(np.arange(stop - begin), own)
+        word, at = waits_of(lengths[begin:stop])
         local = codes[first : first + len(word)]
-        at = np.flatnonzero(word[1:] == word[:-1]) + 1
         move = law.steps.number(local[at - 1], local[at])
         random = bits.words(len(at) * CANDIDATES).reshape(len(at), CANDIDATES)
         which = (random >> np.uint64(32)).astype(np.float64) * 2.0**-32
@@ -158,12 +150,12 @@ def _drawn_starts(law: TimeLaw, count: int, bits: BitSource) -> Indices:
     weights = weights if weights.sum() > 0 else np.ones(len(days))
     day = days[_picked(np.cumsum(weights), count, bits)]
     hour = _picked(np.cumsum(law.start_hours), count, bits)
-    second = np.floor(_uniform(count, bits) * HOUR).astype(np.int64)
+    second = np.floor(uniform_floats(count, bits) * HOUR).astype(np.int64)
     return law.settings.clock.instants(day * DAY + hour * HOUR + second)
 
 
 def _picked(ends: Floats, count: int, bits: BitSource) -> Indices:
-    number = np.searchsorted(ends / ends[-1], _uniform(count, bits), side="right")
+    number = np.searchsorted(ends / ends[-1], uniform_floats(count, bits), side="right")
     return np.asarray(np.minimum(number, len(ends) - 1), dtype=np.int64)
 
 
@@ -210,10 +202,9 @@ def _moved(
     weight = np.take_along_axis(likely, hour_of(begin * HOUR), axis=1) * seconds
     by_day = low >= DAY_LONG
     weight = np.where(by_day[:, None], weight * law.weekdays[weekday_of(begin * HOUR)], weight)
-    ends = np.cumsum(weight, axis=1)
-    nothing = ends[:, -1] <= 0
-    slot = (_uniform(len(wait), bits)[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, hours - 1)
+    nothing = weight.sum(axis=1) <= 0
+    slot = column_of(weight, uniform_floats(len(wait), bits))
     rows = np.arange(len(wait))
-    drawn = from_wait[rows, slot] + np.floor(_uniform(len(wait), bits) * seconds[rows, slot]).astype(np.int64)
+    drawn = from_wait[rows, slot] + np.floor(uniform_floats(len(wait), bits) * seconds[rows, slot]).astype(np.int64)
     bad = nothing | (seconds[rows, slot] <= 0)
     return np.asarray(np.where(bad, wait, np.clip(drawn, least, most)))
