@@ -174,7 +174,7 @@ def test_nothing_tells_what_was_not_counted(tmp_path, statistic, asked):
         ({"statistic": "starts", "time": None}, "time: expected the column of times"),
         ({"statistic": "time-shares", "bound": 3}, "bound: expected normalised"),
         ({"statistic": "durations", "period": "2024-01-01..2024-02-01"}, "period: expected the statistic starts"),
-        ({"statistic": "durations", "zones": "6"}, "zones: expected starts or cycle-times"),
+        ({"statistic": "durations", "zones": "6"}, "zones: expected the statistic starts or cycle-times"),
         ({"statistic": "starts", "alphabet": None, "delta": 1e-6}, "delta: expected a public alphabet"),
     ],
     ids=str,

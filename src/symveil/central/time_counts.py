@@ -18,10 +18,10 @@ import pyarrow as pa
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_CELLS, PersonCounts, Read, cell_name, cells_of, contributed, summed
-from symveil.central.counts import Bound, PrivateCounts, bounded_queries
+from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, cells_of, summed
+from symveil.central.counts import CountTerms, PrivateCounts
 from symveil.central.event_times import Entries, EventTimes
-from symveil.central.noise import Neighbours, Query
+from symveil.central.noise import Query
 from symveil.errors import ParameterError, TooLargeError, either
 from symveil.estimation.statistics import Batch, Indices, Statistic
 from symveil.languages.graph import WordGraph
@@ -527,16 +527,7 @@ def _short(value: float | None, question: TimeQuestion, name: str) -> str:
 
 
 def private_time_counts(
-    cells: TimeCells,
-    read: Read,
-    persons: int,
-    *,
-    names: Sequence[object],
-    epsilon: Fraction,
-    bound: Bound,
-    confidence: float,
-    keys: RecordKey,
-    neighbours: Neighbours = "add-remove",
+    cells: TimeCells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[object], keys: RecordKey
 ) -> TimeCounts:
     """Count times with one ε per person.
 
@@ -548,34 +539,21 @@ def private_time_counts(
         Reads all legal words with their times; their groups are persons, numbered from 0.
     persons
         How many persons there are: a secret.
+    terms
+        What each person loses and adds at most.
     names
         The names of symbols or zones.
-    epsilon
-        For each person.
-    bound
-        What one person adds at most.
-    confidence
-        How often intervals cover.
     keys
         Where noise comes from.
-    neighbours
-        Which files are to look alike.
     """
     question = cells.question
-    share: float | None = None
     if question.kind in SHARED_OUT:
-        queries: tuple[Query, ...] = (Query(name=question.name, epsilon=epsilon, bound=1, neighbours=neighbours),)
+        queries, share = replace(terms, bound="normalised").queries(question.name, 1), None
         sums = cells.shared_out(read)
     else:
-        counted = PersonCounts.of(cells, read(), persons)
-        queries, share = bounded_queries(
-            question.name, counted, len(cells), epsilon=epsilon, bound=bound, keys=keys, neighbours=neighbours
-        )
-        sums = contributed(cells, read(), counted.weights(queries[-1].bound))
+        queries, sums, share = terms.sums(question.name, cells, read, persons, keys)
     answers = queries[-1].answered(sums, keys, cells=cells.names(names))
-    return released_times(
-        cells, answers, queries, names=names, epsilon=epsilon, clipped_share=share, confidence=confidence
-    )
+    return released_times(cells, answers, queries, names=names, clipped_share=share, confidence=terms.confidence)
 
 
 def released_times(
@@ -584,7 +562,6 @@ def released_times(
     queries: Sequence[Query],
     *,
     names: Sequence[object],
-    epsilon: Fraction,
     clipped_share: float | None,
     confidence: float,
 ) -> TimeCounts:
@@ -596,13 +573,13 @@ def released_times(
         The public cells, their noisy sums in steps of the grid, and the queries.
     names
         Of symbols or zones.
-    epsilon, clipped_share, confidence
+    clipped_share, confidence
         As in `PrivateCounts`.
     """
     question = cells.question
     plain = PrivateCounts.of(
         cells.statistic, cells.codes(), answers, queries,
-        names=names, epsilon=epsilon, clipped_share=clipped_share, confidence=confidence,
+        names=names, clipped_share=clipped_share, confidence=confidence,
     )  # fmt: skip
     every = {each.name: getattr(plain, each.name) for each in fields(PrivateCounts)}
     order = np.argsort(-np.array([answer / GRID for answer in answers]), kind="stable").tolist()

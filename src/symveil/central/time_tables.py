@@ -384,8 +384,10 @@ def own_rows(heavy: NDArray[np.bool_]) -> Indices:
 
 def row_names(row_of_activity: Indices, symbols: Sequence[str]) -> list[str]:
     """A name of each row by the sorted list of its activities."""
-    rows = range(int(row_of_activity.max(initial=-1)) + 1)
-    return [digest_of_names(sorted(symbols[code] for code in np.flatnonzero(row_of_activity == row))) for row in rows]
+    listed: list[list[str]] = [[] for _ in range(int(row_of_activity.max(initial=-1)) + 1)]
+    for row, symbol in zip(row_of_activity.tolist(), symbols, strict=True):
+        listed[row].append(symbol)
+    return [digest_of_names(sorted(own)) for own in listed]
 
 
 def clock_rows(

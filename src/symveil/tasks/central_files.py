@@ -32,7 +32,7 @@ from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
+from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
@@ -57,7 +57,7 @@ from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, ma
 from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.tasks.budgets import check_ledger_apart
-from symveil.tasks.parameters import Engine, check_again, no_pyspark, read_engine
+from symveil.tasks.parameters import RunOptions, no_pyspark
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
@@ -95,6 +95,14 @@ def zones_digest(names: Sequence[str], zone: Indices) -> str:
     return hashlib.sha256(json.dumps([names[each] for each in zone.tolist()]).encode()).hexdigest()
 
 
+_OF_A_RUN = ("ledger", "release_id", "again", "engine", "master", "longest", "gzip_ratio")
+
+
+def run_options(named: dict[str, Any]) -> RunOptions:
+    """How a central release is made, by the names that were given; they are taken out of `named`."""
+    return RunOptions(**{name: named.pop(name) for name in _OF_A_RUN if name in named})
+
+
 def release_centrally(
     release: CentralSpec,
     source: Any,
@@ -103,15 +111,9 @@ def release_centrally(
     queries: Callable[[], Sequence[Query]],
     *,
     columns: ColumnOptions,
+    run: RunOptions,
     form: str,
-    ledger: str | Path | None,
-    release_id: str | None,
-    again: bool,
     observed: ObservedSymbols | None = None,
-    engine: Engine = "local",
-    master: str | None = None,
-    longest: int = LONGEST,
-    gzip_ratio: int = MOST_TIMES,
     spreadsheet_safe: bool = False,
     beside: Beside = NOTHING_BESIDE,
     read_by: Mapping[str, object] = MappingProxyType({}),
@@ -122,24 +124,24 @@ def release_centrally(
     of a file whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by`
     what decides how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
     """
-    check_again(again, release_id)
     in_memory = is_frame(source)
     path = target if in_memory else path_of(source)
-    check_ledger_apart(ledger, path, target)
+    check_ledger_apart(run.ledger, path, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
     if spreadsheet_safe:
         facts["spreadsheet_safe"] = True
     language = release.language or observed or ObservedSymbols()
     words: CentralWords
-    if read_engine(engine, master) == "spark":
+    if run.engine == "spark":
         if in_memory:
-            raise ParameterError("engine", expected="local with a table in memory", found=engine)
-        words = spark_words(path, columns, language, master, beside)
+            raise ParameterError("engine", expected="local with a table in memory", found=run.engine)
+        words = spark_words(path, columns, language, run.master, beside)
     elif in_memory:
-        frame = opened_frame(source, columns, longest=longest)
+        frame = opened_frame(source, columns, longest=run.longest)
         words = FrameWords(frame, language, beside, digest=frame_digest(source))
     else:
-        words = FileWords(open_sequences(path, columns, longest=longest, most_times=gzip_ratio), language, beside)
+        file = open_sequences(path, columns, longest=run.longest, most_times=run.gzip_ratio)
+        words = FileWords(file, language, beside)
     job = CentralJob(words, target, answer, facts=facts)
     protocol = Protocol(
         job=job,
@@ -150,18 +152,18 @@ def release_centrally(
             queries=queries(),
             output=job.facts,
             version=__version__,
-            charged=ledger is not None,
+            charged=run.ledger is not None,
             date=date,
         ).text(),
         settings=Settings(
             options=release.options(columns=stamped_columns(columns)),
-            made_by=made_by(version=__version__, engine=engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
+            made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
         worked_out=lambda _job: WorkedOut("discrete-laplace", None),
-        release_id=release_id,
-        again=again,
+        release_id=run.release_id,
+        again=run.again,
     )
-    return protocol.run(ledger, release.price, "drop")
+    return protocol.run(run.ledger, release.price, "drop")
 
 
 def reading_of_times(clock: WallClock) -> dict[str, object]:

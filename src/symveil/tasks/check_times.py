@@ -19,7 +19,6 @@ from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.reading import read_text
 from symveil.languages.any_length import AnyLength
-from symveil.laws.parameters import read_epsilon
 from symveil.release.spec import queries_of
 from symveil.tasks.central_files import zones_digest
 
@@ -101,7 +100,6 @@ def _faults(
         answers,
         queries_of(document),
         names=names,
-        epsilon=read_epsilon(document["epsilon_exact"]),
         clipped_share=share,
         confidence=float(document["parameters"]["confidence"]),
     )
