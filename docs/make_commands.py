@@ -27,7 +27,8 @@ what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143
 _SHARED = """\
 ## Shared options
 
-Options that mean the same in several commands. Each command lists those that it takes.
+Options that mean the same in several commands. Each command lists those that it takes; where an option means something
+else, the command has a row of its own for it.
 
 | option | meaning |
 |---|---|
@@ -61,12 +62,13 @@ _REQUIRED = " \\[required\\]"
 
 
 def _shared(rows: list[str]) -> set[str]:
-    """Of each option that means the same in several commands, the most frequent meaning."""
-    most = dict[str, tuple[int, str]]()
-    for row, count in Counter(row.replace(_REQUIRED, "") for row in rows).items():
-        if count > 1:
-            most[_name(row)] = max(most.get(_name(row), (0, "")), (count, row))
-    return {row for _, row in most.values()}
+    """Of each option that means the same in three commands, or in most of those that have it, its usual meaning."""
+    commands = Counter(map(_name, rows))
+    usual = dict[str, str]()
+    for row, count in Counter(row.replace(_REQUIRED, "") for row in rows).most_common():
+        if count > min(2, max(1, commands[_name(row)] / 2)):
+            usual.setdefault(_name(row), row)
+    return set(usual.values())
 
 
 def _rows(command: click.Command, parent: click.Context) -> list[str]:

@@ -2,7 +2,7 @@
 
 The README is the site's first page, and the other texts at the root of the repository are pages too.
 Every text is written once, with links that work where the repository is browsed; what leads somewhere
-else in the site is turned around here, and what is not in the site (a source file, an example) stays as text.
+else in the site is turned around here, and what is not in the site (a source file) stays as text.
 What only the tests need to know about an example is left out.
 """
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"  # the site has a copy of each file
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
+    "examples/README.md": "examples.md",
     "proofs/README.md": "theory/checked.md",
 }
 LINK = re.compile(r"(?<!`)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
@@ -40,7 +42,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the texts that the repository has outside docs/."""
+    """Add the texts that the repository has outside docs/, and the files that examples read."""
     from mkdocs.structure.files import File  # noqa: PLC0415 - the tests import this module without mkdocs
 
     for name, page in PAGES.items():
@@ -48,6 +50,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             folder, shown = (ROOT / name).parent, (DOCS / page).parent
             text = turned((ROOT / name).read_text(encoding="utf-8"), written_in=folder, shown_in=shown)
             files.append(File.generated(config, page, content=text))
+    for example in sorted(EXAMPLES.glob("*.*")):
+        if example.name != "README.md":
+            files.append(File.generated(config, f"examples/{example.name}", abs_src_path=str(example)))
     return files
 
 
@@ -177,7 +182,7 @@ def turned(text: str, *, written_in: Path, shown_in: Path) -> str:
     def site_link(match: re.Match[str]) -> str:
         target = (written_in / match["target"]).resolve()
         outside = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
-        place = DOCS / PAGES[outside] if outside in PAGES else target
+        place = DOCS / PAGES[outside] if outside in PAGES else DOCS / outside if target.parent == EXAMPLES else target
         if place.is_relative_to(DOCS):
             relative = Path(os.path.relpath(place, shown_in)).as_posix()
             return f"[{match['text']}]({relative}{match['anchor'] or ''})"

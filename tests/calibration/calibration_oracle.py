@@ -14,7 +14,8 @@ import numpy as np
 
 from symveil.calibration import certify
 from symveil.calibration.answers import clear_answers
-from symveil.calibration.enumeration import EnumeratedLoss, Enumeration
+from symveil.calibration.certificate import ProvedLoss
+from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming
@@ -36,9 +37,7 @@ def forget() -> None:
     certify._prepared = LastFew(8)
 
 
-def enumerated(
-    language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
-) -> EnumeratedLoss | None:
+def enumerated(language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False) -> ProvedLoss | None:
     """The library's own loss of all words, by Hamming distance."""
     cost = hamming(language)
     weighting = Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=with_prior)

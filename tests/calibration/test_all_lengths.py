@@ -79,7 +79,7 @@ def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch
     asked: list[int] = []
     real = rates._RateSearch.run
     monkeypatch.setattr(
-        rates._RateSearch, "run", lambda self, *rest: asked.append(self._weighting.language.length) or real(self, *rest)
+        rates._RateSearch, "run", lambda self, *rest: asked.append(self.weighting.language.length) or real(self, *rest)
     )
     ways = [(a, b, "1/2") for a, b in zip("aabbccdd", "bccddaab", strict=True)]  # few: 4·2^13 words at length 14
     chain = sv.MarkovChain.from_transitions(ways)

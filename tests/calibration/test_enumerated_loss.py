@@ -79,11 +79,11 @@ def check_cost(seed: int) -> int:
         return 0
     assert found is not None, seed
     assert float(found.loss) >= case.exact * (1 - 1e-13), seed
-    assert found.attained <= case.exact + 1e-9, seed
+    assert found.worst_found <= case.exact + 1e-9, seed
     assert found.loss == max(found.by_distance.values(), default=0), seed
     if found.how == "exact":
         assert float(found.loss) <= case.exact + 1e-9, seed
-        assert found.attained == pytest.approx(case.exact, abs=1e-9), seed
+        assert found.worst_found == pytest.approx(case.exact, abs=1e-9), seed
     return int(case.exact > 0)
 
 

@@ -84,8 +84,8 @@ def check_proofs(seed: int) -> int:
             if able:
                 options = {"to_the_end": True} if way == proof._by_halves else {}
                 result = way(case.rate, most, lambda *_: None, **options)
-                assert result.bound > most or float(result.bound) >= exact * (1 - ROUNDING), (seed, near, way)
-                assert near > 1 or result.bound > most, (seed, near, way)
+                assert result.loss > most or float(result.loss) >= exact * (1 - ROUNDING), (seed, near, way)
+                assert near > 1 or result.loss > most, (seed, near, way)
                 count += 1
     return count
 
@@ -228,7 +228,7 @@ def test_what_short_blocks_lose_together_does_not_say_what_each_loses() -> None:
         if float(share) < per_position * (1 - 1e-9):
             together += 1
             result = GracefulProof(case.weighting)._by_detours(case.rate, share, lambda *_: None)
-            alone += result.bound > share
+            alone += result.loss > share
     assert together == alone > 3
 
 
@@ -243,7 +243,7 @@ def test_a_smaller_rate_may_lose_more() -> None:
     low, high = GracefulCase(weighting, Fraction(6, 5)), GracefulCase(weighting, Fraction(7, 5))
     proof, most = GracefulProof(weighting), Fraction(181, 100)
     assert low.per_position() > most > high.per_position()
-    assert proof.per_position(high.rate, most).bound <= most < proof.per_position(low.rate, most).bound
+    assert proof.per_position(high.rate, most).loss <= most < proof.per_position(low.rate, most).loss
 
 
 def test_automata_have_no_certificate_of_detours() -> None:
@@ -259,7 +259,7 @@ def test_automata_have_no_certificate_of_detours() -> None:
             proof = GracefulProof(Weighting(language=words, cost=hamming(words), adjacency=1))
             assert not proof.is_affordable
             assert not proof.by_halves
-            assert proof.per_position(Fraction(1), Fraction(1)).bound == 2
+            assert proof.per_position(Fraction(1), Fraction(1)).loss == 2
 
 
 # --- the search -------------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def test_one_proof_serves_words_of_all_lengths(nothing_enumerated: None) -> None
             continue
         proof, most = GracefulProof(covering), Fraction(2)
         result = proof.per_position(case.rate, most)
-        count += result.bound <= most
+        count += result.loss <= most
         for length in range(1, case.weighting.language.length + 1):
             try:
                 language = replace(weighting.language, length=length)
@@ -337,7 +337,7 @@ def test_one_proof_serves_words_of_all_lengths(nothing_enumerated: None) -> None
                 continue
             shorter = replace(weighting, language=language, cost=hamming(language), adjacency=1)
             exact = GracefulCase(shorter, case.rate).per_position()
-            assert result.bound > most or float(result.bound) >= exact * (1 - ROUNDING), (seed, length)
+            assert result.loss > most or float(result.loss) >= exact * (1 - ROUNDING), (seed, length)
     assert count > 5
 
 

@@ -31,7 +31,7 @@ def test_a_port_in_use_is_refused(usual: bool) -> None:
         port = 8321 if usual else taken.getsockname()[1]
         line = symveil("studio", "--no-browser", *([] if usual else ["--port", str(port)])).assert_one_error_line()
     assert line == (
-        f"symveil: error: port: expected one that nobody uses, found another program at port {port}: "
+        f"symveil: error: port: expected a free one, found another program at port {port}: "
         f"a page at http://127.0.0.1:{port}/ is not this studio's, do not trust it; use --port 0 for a free one"
     )
 

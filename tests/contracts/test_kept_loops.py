@@ -124,14 +124,14 @@ class TestWhatIsUsed:
     HEAD = (
         "from symveil.languages.compiling import compiled\n"
         "from symveil.verification.distances import flows, simplex\n"
-        "from symveil.verification.distances.sweeps import UNIT\n"
+        "from symveil.verification.distances.tables import UNIT\n"
     )
 
     @pytest.mark.parametrize(
         ("body", "expected"),
         [
             ("@compiled\ndef loop(x):\n    return x\n", []),
-            ("@compiled\ndef loop(x):\n    return x * UNIT\n", ["sweeps.py"]),
+            ("@compiled\ndef loop(x):\n    return x * UNIT\n", ["tables.py"]),
             ("solve = jitable(simplex.solve)\n@compiled\ndef loop(x):\n    return solve(x)\n", ["simplex.py"]),
             (
                 "def own(x):\n    return simplex.lift(x)\n@compiled\ndef loop(x):\n    return own(x)\n",
@@ -143,8 +143,3 @@ class TestWhatIsUsed:
     )
     def test_uses(self, body: str, expected: list[str]) -> None:
         assert [path.name for path in used_files(self.HEAD + body)] == expected
-
-    def test_the_loops_over_pairs_use_the_simplex(self) -> None:
-        """A file that is known to use others, found on the disk."""
-        text = (ROOT / "verification" / "distances" / "sweeps.py").read_text("utf-8")
-        assert [path.name for path in used_files(text)] == ["simplex.py"]

@@ -42,3 +42,26 @@ def test_pages_that_the_sources_cite_are_there() -> None:
     }
     assert len(cited) >= 60
     assert sorted(each for each in cited if not (ROOT / each[1]).exists()) == []
+
+
+def test_sections_that_the_sources_cite_are_there() -> None:
+    """Written as a page, a comma and *Section*: a heading, or words in bold or italics that begin a paragraph."""
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "proofs").rglob("*.v")]
+    cited = {
+        (file.name, page, " ".join(section.split()))
+        for file in files
+        for page, section in re.findall(
+            r'\b(docs/[\w/.-]+\.md),\s+(?:\*|")([^*"]+)(?:\*|")', file.read_text(encoding="utf-8")
+        )
+    }
+    assert len(cited) >= 20
+    headings = {
+        page: {
+            (heading or marked).replace("`", "").rstrip(".:")
+            for heading, marked in re.findall(
+                r"^#+ (.+)$|^\*+([^*\n]+)\*", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
+            )
+        }
+        for page in {page for _, page, _ in cited}
+    }
+    assert sorted(each for each in cited if each[2].replace("`", "") not in headings[each[1]]) == []

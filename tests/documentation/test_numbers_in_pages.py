@@ -5,7 +5,22 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import pytest
+
+from symveil.calibration import effort, enumeration, meeting_windows, truncated_loss
+from symveil.central import rules
+from symveil.formats import reading
+from symveil.formats.models import wmod_expressions
+from symveil.formats.sequences import layout
+from symveil.laws import adjacency, losses
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
+from symveil.mechanisms.attacker import view
+from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.optimal import mechanism as optimal
+from symveil.mechanisms.optimal import programme
+from symveil.models import program
+from symveil.tasks import demo_report
+from symveil.verification.opacity import absorption, run_observations
 
 from .blocks import ROOT
 
@@ -14,6 +29,7 @@ HALF = Fraction(1, 2)
 
 def sentence(page: str, part: str) -> str:
     text = " ".join((ROOT / "docs" / page).read_text("utf-8").split())
+    text = text.replace("10⁴", "10,000").replace("a million", "1,000,000").replace("4 million", "4,000,000")
     assert text.count(part) == 1, f"{page}: {part}"
     return part
 
@@ -29,3 +45,49 @@ def test_factors_on_odds() -> None:
     sentence("concepts/epsilon-and-b.md", "| e^ε | " + " | ".join(f"{math.exp(e):.2g}" for e in (0.1, 1, 2)))
     sentence("quickstart-trips.md", f"within a factor of e^3 ≈ {math.exp(3):.0f}")
     sentence("quickstart-logs.md", f"within a factor of e^2 ≈ {math.exp(2):.1f}")
+
+
+LIMITS = [
+    ("files.md", "unpack to more than {} times their size", reading.MOST_TIMES),
+    ("how-to/large-files-and-clusters.md", "unpacks to more than {} times its size", reading.MOST_TIMES),
+    ("how-to/large-files-and-clusters.md", "one for each {} input rows", layout.ROWS_IN_FILE),
+    ("threat-model.md", "the next {}, or fewer", layout.ROWS_IN_BLOCK),
+    ("concepts/models.md", "where there are at most {}", adjacency._ALL_WORDS),
+    ("opacity.md", "beyond {} unknowns", absorption.MOST_EXACT_UNKNOWNS),
+    ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
+    ("verify.md", "refuses it after {} draws", program._MOST_DRAWS),
+    ("models.md", "more than {} steps", wmod_expressions.MOST_STEPS),
+    ("mechanisms/optimal.md", "At most {} words of one length", optimal.MOST_WORDS),
+    ("mechanisms/optimal.md", "and {} pairs of adjacent words × released words", programme.MOST_ROWS),
+    ("mechanisms/optimal.md", "({} where ε is so small", programme._MOST_SOLVED),
+    ("how-to/choose.md", "at most {} words", optimal.MOST_WORDS),
+    ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
+    ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
+    ("theory/certificates.md", "Languages of up to {} words are enumerated", enumeration.MOST_WORDS),
+    ("theory/beyond-b.md", "up to {} words (", enumeration.MOST_WORDS),
+    ("theory/beyond-b.md", "({} with [balance]", effort.MOST_BALANCED_WORDS),
+    ("theory/beyond-b.md", "Up to {} words `auto`", optimal.MOST_WORDS),
+    ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
+    ("theory/beyond-b.md", "Languages of up to {} words", view._MOST_WORDS),
+    ("theory/beyond-b.md", "more than {} numbers", meeting_windows._MOST_ENTRIES),
+    ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
+]
+"""A page, what it says of a limit, and the limit in the code."""
+
+
+@pytest.mark.parametrize(("page", "part", "limit"), LIMITS)
+def test_limits_are_those_of_the_code(page: str, part: str, limit: int) -> None:
+    sentence(page, part.format(f"{limit:,}"))
+
+
+def test_what_the_first_page_says_of_the_demo() -> None:
+    promise = Fraction(demo_report.EPSILONS[1], demo_report.ADJACENCY)
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"e^({float(promise):g}·d) times as likely" in readme
+
+
+def test_edits_of_the_channel_at_a_large_epsilon() -> None:
+    sentence("mechanisms/edit-channel.md", "At large ε it is about 2m·e^(−ε) edits per symbol")
+    letters, epsilon, length = 4, 12, 1000
+    edits = EditChannel("abcd", epsilon=epsilon, nominal_length=length).expected_edits(length)
+    assert 0.99 < edits / length / (2 * letters * math.exp(-epsilon)) < 1.01

@@ -92,7 +92,10 @@ def test_supervised_system():
     ("options", "message"),
     [
         ({}, "controllable: expected the events that can be disabled, found none"),
-        ({"controllable": ["u"]}, "controllable: expected observable events only: .* found 'u', which nobody sees"),
+        (
+            {"controllable": ["u"]},
+            "controllable: expected observable events only: .* found 'u', which is not observable",
+        ),
         ({"controllable": ["z"]}, "controllable: expected observable events of the system, found 'z'"),
         ({"controllable": "ab"}, "controllable: expected a list of observable events, found a string"),
         ({"controllable": [], "insertable": []}, "insertable: expected none with the policy supervisor"),

@@ -127,7 +127,7 @@ def test_long_steps_find_what_short_ones_find(tmp_path: Path) -> None:
     words = [drawn(chooser, 4) for _ in range(60)]
     chain, _ = gathered(private(tmp_path, CHAIN, words, epsilon=4))
     weights = [each.counts.sum(axis=1) for each in chain.released]
-    start = 1.0 / np.diff(chain.graph.first)[chain.source]
+    start = chain.evenly
     found = chain.fitted(start, weights)
     assert found.converged
     plain, before = start, -np.inf

@@ -35,6 +35,8 @@ def test_sums_go_over_the_edges_that_leave_a_state_or_enter_it(graph, random) ->
         assert order.sum_over(values, np.minimum, 7).tolist() == least
         pairs = np.stack([values, 2 * values], axis=1)
         assert order.sum_over(pairs).tolist() == [[each, 2 * each] for each in expected]
+        many = np.tile(values[:, None, None].astype(np.float64), (1, 64, 65))  # so many are summed by a matrix
+        assert (order.sum_over(many) == np.array(expected)[:, None, None]).all()
 
 
 @given(graphs(), st.randoms())

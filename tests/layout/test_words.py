@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .word_list import ALLOWED_IN, ALLOWED_NAMES, NAMES, BadWord, names_in, sentences_in
+from .word_list import ALLOWED_IN, ALLOWED_NAMES, NAMES, BadWord, names_in, sentences_in, strings_in, words_in
 
 SRC = Path(__file__).parents[2] / "src" / "symveil"
 FILES = sorted(SRC.rglob("*.py"))
@@ -26,6 +26,14 @@ def test_no_name_explains_nothing() -> None:
 
 def test_no_docstring_is_a_riddle() -> None:
     assert [line for file in FILES for line in listed(file, sentences_in(file.read_text("utf-8")))] == []
+
+
+def test_no_message_and_no_help_is_a_riddle() -> None:
+    """Every text of the package, and the pages of the studio. (No user sees what the compiler of the loops refuses.)"""
+    shown = [file for file in FILES if "loops" not in file.parts]
+    assert [line for file in shown for line in listed(file, strings_in(file.read_text("utf-8")))] == []
+    for page in SRC.rglob("*.html"):
+        assert [str(each) for each in words_in(page.read_text("utf-8"))] == [], page.name
 
 
 @pytest.mark.parametrize(
@@ -58,9 +66,22 @@ def test_a_planted_docstring_is_rejected(planted: str) -> None:
     assert len(sentences_in(planted)) == 1
 
 
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'raise ValueError("nobody was charged")\n',
+        'notes.append(f"{count} rows were told apart")\n',
+        'option(help="The rate is worked out.")\n',
+        'LIMIT = 3\n"""What is said where it is reached."""\n',
+    ],
+)
+def test_a_planted_message_is_rejected(planted: str) -> None:
+    assert len(strings_in(planted)) == 1
+
+
 def test_good_code_passes() -> None:
     code = 'def rows_of(path: str, *, expected: int, found: int):\n    """The rows of a file."""\n    return found\n'
-    assert names_in(code) == sentences_in(code) == []
+    assert names_in(code) == sentences_in(code) == strings_in(code) == []
     assert sentences_in("# nobody reads a comment as a docstring\n") == []
 
 

@@ -1,7 +1,8 @@
 """Words that explain nothing, as names and in sentences, with the exceptions that are allowed and the reason of each.
 
-`names_in(source)` and `sentences_in(source)` say where Python code has such words; `words_in(text)` is for any prose (a
-page of the docs, a docstring, a message). Import them from here: there is one list.
+`names_in(source)`, `sentences_in(source)` (docstrings) and `strings_in(source)` (every text: messages and help too) say
+where Python code has such words; `words_in(text)` is for any prose (a page of the docs, a docstring, a message). Import
+them from here: there is one list.
 
 >>> [str(each) for each in names_in("def nobody(told):\\n    place = told\\n")]
 ["1: the name 'nobody' (name the actor)", "1: the name 'told' (document, manifest or report)",
@@ -164,4 +165,18 @@ def sentences_in(source: str) -> list[BadWord]:
                 and isinstance(first.value.value, str)
             ):
                 bad += words_in(first.value.value, first_line=first.lineno)
+    return sorted(bad, key=lambda each: each.line)
+
+
+def strings_in(source: str) -> list[BadWord]:
+    """The riddles in every text of Python code: messages, help, labels, docstrings of values and of functions.
+
+    A string without a blank is a name or a key, not a text. A text in pieces is looked at in pieces.
+    """
+    bad = [
+        each
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+        for each in words_in(node.value, first_line=node.lineno)
+    ]
     return sorted(bad, key=lambda each: each.line)

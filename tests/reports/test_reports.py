@@ -13,7 +13,20 @@ import symveil as sv
 from symveil.cli.main import cli
 from symveil.reports.number_texts import counted, epsilon_text, factor, share_of_symbols
 from symveil.reports.page import part_html, report_page
-from symveil.reports.report import Bars, Facts, Listing, Picture, Report, Section, Table, Text, facts_report
+from symveil.reports.report import (
+    Facts,
+    Headline,
+    Listing,
+    Marked,
+    Part,
+    Picture,
+    Report,
+    Section,
+    Share,
+    Table,
+    Text,
+    facts_report,
+)
 from symveil.reports.terminal import report_text
 from symveil.tasks.explain import explain_word
 from symveil.tasks.explain_report import explanation_report
@@ -23,7 +36,8 @@ PARTS = {
     "text": (Text("a **strong** sentence"), "sentence"),
     "facts": (Facts((("loss", "2"),)), "loss"),
     "table": (Table.from_rows(("symbol", "count"), [("a", "3")], words=(0,)), "symbol"),
-    "bars": (Bars.from_numbers(("distance", "probability"), ["0", "1"], [0.25, 0.5]), "0.25"),
+    "headline": (Headline("loss = 2", "at most **that**", "exact"), "exact"),
+    "bars": (Table.from_numbers(("distance", "probability"), ["0", "1"], [0.25, 0.5]), "0.25"),
     "listing": (Listing(("first of all",)), "first of all"),
 }
 
@@ -33,7 +47,7 @@ def text_of(report: Report, encoding: str = "utf-8") -> str:
     return report_text(report, stream, width=120, looking=False)
 
 
-def with_part(part: Text | Facts | Table | Bars | Picture | Listing) -> Report:
+def with_part(part: Part) -> Report:
     return Report(title="A report", lead="About it.", sections=(Section("One section", (part,)),))
 
 
@@ -60,12 +74,22 @@ def test_what_a_text_holds_is_neither_markup_nor_a_command_to_a_terminal() -> No
         Facts(((hostile, hostile),)),
         Table.from_rows((hostile,), [(hostile,)]),
         Listing((hostile,)),
+        Headline(hostile, hostile),
+        Text(Marked((hostile, hostile))),
     )
     for part in parts:
         page = part_html(part)
         assert "<script" not in page and "&lt;script&gt;" in page
         assert "\x1b" not in text_of(with_part(part))
     assert "<script" not in report_page(Report(title=hostile, lead=hostile, sections=(), warnings=(hostile,)))
+
+
+def test_what_users_type_is_no_markup() -> None:
+    marked = Marked(("`a` ", "**", " **b**"))
+    for part in (Text(marked), Headline("", marked), Table.from_rows(("word",), [(marked,)])):
+        assert "`a` <b>**</b> **b**" in part_html(part)
+        assert "`a` ** **b**" in text_of(with_part(part))
+    assert "<td>**b**</td>" in part_html(Table.from_rows(("word",), [("**b**",)]))
 
 
 def test_a_stream_of_few_characters_gets_others() -> None:
@@ -75,9 +99,9 @@ def test_a_stream_of_few_characters_gets_others() -> None:
 
 
 def test_bars_are_shares_of_the_longest() -> None:
-    bars = Bars.from_numbers(("distance", "probability"), ["0", "1", "2"], [0.5, 0.25, 0.0])
-    assert [share for *_, share in bars.rows] == [1.0, 0.5, 0.0]
-    assert Bars.from_numbers(("distance", "probability"), ["0"], [0.0]).rows == (("0", "0", 0.0),)
+    bars = Table.from_numbers(("distance", "probability"), ["0", "1", "2"], [0.5, 0.25, 0.0])
+    assert [share for *_, share in bars.rows] == [Share(1.0), Share(0.5), Share(0.0)]
+    assert Table.from_numbers(("distance", "probability"), ["0"], [0.0]).rows == (("0", "0", Share(0.0)),)
     lines = [line for line in text_of(with_part(bars)).splitlines() if "█" in line]
     assert [line.count("█") for line in lines] == [40, 20]
 
@@ -91,8 +115,8 @@ def test_a_report_says_what_its_result_says() -> None:
     assert document["guarantee"]["epsilon"] <= loss < document["guarantee"]["epsilon"] * 1.001  # type: ignore[index]
     assert float(facts["expected error"].split()[0]) == pytest.approx(document["expected_error"], rel=1e-5)
     (law,) = report.sections[1].parts
-    assert isinstance(law, Bars)
-    shown = [float(number) for _, number, _ in law.rows]
+    assert isinstance(law, Table)
+    shown = [float(str(number)) for _, number, _ in law.rows]
     assert shown == pytest.approx([row["probability"] for row in document["distances"]], rel=1e-5)  # type: ignore[attr-defined]
 
 

@@ -113,7 +113,7 @@ def test_planted_files_are_not_written_to(tmp_path, monkeypatch):
     aside.unlink()
     aside.write_text("theirs")
     monkeypatch.setattr(os, "geteuid", lambda: aside.stat().st_uid + 1)
-    with pytest.raises(FileError, match="found somebody else's"):
+    with pytest.raises(FileError, match="found another account's file"):
         TemporaryOutput(out, "r1")
     assert aside.read_text() == "theirs"
 
@@ -129,7 +129,7 @@ def test_a_planted_folder_is_not_taken(tmp_path, monkeypatch):
     make_own_folder(tmp_path / "new" / "own")  # as an earlier run left it
     assert (tmp_path / "new" / "own").stat().st_mode & 0o777 == 0o700
     monkeypatch.setattr(os, "geteuid", lambda: (tmp_path / "new").stat().st_uid + 1)
-    with pytest.raises(FileError, match="somebody else's folder"):
+    with pytest.raises(FileError, match="another account's folder"):
         make_own_folder(tmp_path / "new" / "own")
 
 

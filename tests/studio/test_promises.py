@@ -9,6 +9,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.examples.road_network import TRIP
+from symveil.reports.page import section_html
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
 from symveil.studio.panels.compare import ComparePanel
@@ -26,9 +27,9 @@ def test_nothing_is_proved_without_a_secret() -> None:
     """A file that cannot name secrets: nothing green, and no verdict."""
     answer = opacity(model=str(PLANT))
     verdict = answer.sections[0]
-    assert "No state is secret" in verdict.body and "nothing is proved" in verdict.body
-    assert "badge" not in verdict.body and "No secret is given away" not in answer.html()
-    assert "idle, busy, down" in verdict.body and "start, done" in verdict.body
+    assert "No state is secret" in section_html(verdict) and "nothing is proved" in section_html(verdict)
+    assert "badge" not in section_html(verdict) and "No secret is given away" not in answer.html()
+    assert "idle, busy, down" in section_html(verdict) and "start, done" in section_html(verdict)
     assert dict(answer.marks)["holds"] == "no secret" and len(answer.sections) == 2
 
 
@@ -38,17 +39,19 @@ def plant(states: str, **values: str) -> Answer:
 
 def test_secrets_and_events_of_the_form() -> None:
     hidden = plant("down")
-    assert "No secret is given away" in hidden.sections[0].body and dict(hidden.marks)["holds"] == "True"
+    assert "No secret is given away" in section_html(hidden.sections[0]) and dict(hidden.marks)["holds"] == "True"
     seen = plant("down", observable="start, done, break")
-    assert "is violated" in seen.sections[0].body and ">break</button>" in seen.sections[1].body
+    assert "is violated" in section_html(seen.sections[0]) and ">break</button>" in seen.html()
     report = opacity_workflow.judge_opacity(opacity_workflow.load_system(PLANT, secret=["down"]), "1", notion="weak")
     assert hidden.document["opacity"] == report.document()
     busy = plant("busy", k="0")
     (supervised,) = (each for each in busy.sections if each.heading.startswith("A supervisor"))
-    assert "nothing yet" in supervised.body and "start" in supervised.body  # the file calls start controllable
+    assert "nothing yet" in section_html(supervised) and "start" in section_html(
+        supervised
+    )  # the file calls start controllable
     none = plant("busy", controllable="done", k="0")
     (refuted,) = (each for each in none.sections if each.heading.startswith("A supervisor"))
-    assert "None can" in refuted.body
+    assert "None can" in section_html(refuted)
 
 
 @pytest.mark.parametrize("name", ["secret", "observable", "controllable"])
@@ -106,7 +109,7 @@ def test_what_an_attacker_learns_is_shown_and_called_by_its_name() -> None:
         assert answer.document["explain"]["attacker"] == view.document()
         assert ("An attacker is right nine times in ten: this setting hides little." in answer.html()) == little
     averages = averages_of(word="abca", epsilon="6")
-    assert "attacker names" in averages.section.after and "For scale: " in averages.section.body
+    assert "attacker names" in section_html(averages.section) and "For scale: " in section_html(averages.section)
 
 
 def test_the_map_opens_with_trips_that_change() -> None:

@@ -23,6 +23,8 @@ from symveil.ledger.units import Unit
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
 from symveil.pictures.road_map import road_map_svg
+from symveil.reports.page import section_html
+from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
 from symveil.studio.panel import Panel
@@ -45,6 +47,11 @@ from symveil.verification.opacity import observation, run_observations, safe_obs
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
+
+
+def picture_of(section: Section) -> Picture:
+    (picture,) = (part for part in section.parts if isinstance(part, Picture))
+    return picture
 
 
 def task_of(kind: type[Panel]) -> Task:
@@ -80,7 +87,7 @@ def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file:
             assert "\n" not in str(error)
         else:
             assert isinstance(answer, Answer)
-            assert answer.json() and answer.report() and isinstance(answer.csv(), str)
+            assert answer.json() and answer.page() and isinstance(answer.csv(), str)
 
 
 @pytest.mark.parametrize("kind", [ReleasePanel, ComparePanel], ids=lambda each: each.name)
@@ -95,9 +102,9 @@ def test_a_long_word_is_summed_up_or_said_to_be_too_long() -> None:
     for length in (40, 150, 400):
         values = {**ReleasePanel.defaults, "word": "abcd" * (length // 4)}
         answer = task_of(ReleasePanel)(values, lambda *_: None)
-        trellis = answer.sections[-1]
+        trellis = answer.sections[-2]
         assert ("summed up" in trellis.heading) == (length <= 150)
-        assert len(trellis.svg) < 150_000
+        assert len(section_html(trellis)) < 150_000
 
 
 def system_file(folder: Path, **changed: object) -> str:
@@ -122,11 +129,11 @@ def opacity(**values: str) -> Answer:
 def test_the_policies_say_which_notion_they_are_about(tmp_path: Path) -> None:
     file = system_file(tmp_path)
     verdict, _, policies, _ = opacity(model=file, notion="strong").sections
-    assert "every run that shows it met a secret in one of the last 2 instants" in verdict.body
-    assert "the state was in" not in verdict.body  # no single instant is given away
-    assert "about <b>weak 1-step opacity</b>, not about strong 1-step opacity" in policies.after
-    assert "not about initial-state opacity" in opacity(model=file, notion="initial").sections[2].after
-    weak = opacity(model=file).sections[2].after
+    assert "every run that shows it met a secret in one of the last 2 instants" in section_html(verdict)
+    assert "the state was in" not in section_html(verdict)  # no single instant is given away
+    assert "about <b>weak 1-step opacity</b>, not about strong 1-step opacity" in section_html(policies)
+    assert "not about initial-state opacity" in section_html(opacity(model=file, notion="initial").sections[2])
+    weak = section_html(opacity(model=file).sections[2])
     assert "enforce weak 1-step opacity" in weak and "not about" not in weak
 
 
@@ -248,7 +255,7 @@ def test_every_statistic_of_the_command_line_is_answered(private_file: Path) -> 
         expected = sv.estimate(private_file, asked)
         assert answer.document == expected.document()
         assert answer.columns == tuple(expected.table.column_names) and len(answer.rows) == len(expected)
-        assert "<c>" not in answer.html() and answer.sections[0].svg == expected.to_svg()
+        assert "<c>" not in answer.html() and picture_of(answer.sections[0]).svg == expected.to_svg()
 
 
 def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
@@ -263,7 +270,7 @@ def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_fil
     places = tmp_path / "places.csv"
     places.write_text("symbol,x,y\na,0,0\nb,1,0\n<c>,0,1\n")
     answer = answers(private_file, statistic="od", places=str(places))
-    assert answer.sections[0].svg == sv.estimate(private_file, "od").to_svg(read_coordinates(places))
+    assert picture_of(answer.sections[0]).svg == sv.estimate(private_file, "od").to_svg(read_coordinates(places))
     with pytest.raises(ParameterError) as refused:
         answers(private_file, statistic="positions", places=str(places))
     assert refused.value.name == "places"
@@ -310,10 +317,10 @@ def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path:
     assert [each["epsilon"] for each in first.documents] == [2.0] and (first.done, first.of) == (1, 20)
     bound = sv.lower_bound(sv.runs(sv.load_model(about["model"]), 4), epsilon=2, adjacency=1, beyond="graceful")
     assert first.documents[0]["lower_bound"]["value"] == bound.value
-    assert public_averages.bound_sentence(bound) in first.section.body
-    assert "do not compare the two" in first.section.body  # a word above, all feasible words here
+    assert public_averages.bound_sentence(bound) in section_html(first.section)
+    assert "do not compare the two" in section_html(first.section)  # a word above, all feasible words here
     second = averages_of(**about, epsilon="3")
-    assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in second.section.body
+    assert [each["epsilon"] for each in second.documents] == [2.0, 3.0] and "At ε = 3:" in section_html(second.section)
     loose = averages_of(**about, epsilon="3", beyond="nothing")
     named = sv.select_mechanism(sv.runs(sv.load_model(about["model"]), 4), epsilon=3, adjacency=1, beyond="nothing")
     (at_three,) = (each for each in loose.documents if each["epsilon"] == 3)
@@ -332,14 +339,16 @@ def test_averages_are_in_what_is_downloaded() -> None:
     assert row["on average"] == pytest.approx(row["exponential, tight"], rel=1e-12)  # all words have the same law
     assert row["least possible on average"] == pytest.approx(row["on average"], rel=1e-9)
     assert len(answer.document["averages"]) == 20
-    assert "How much is left" in answer.report()
+    assert "How much is left" in answer.page()
 
 
 def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
     monkeypatch.setattr(averages_task, "_averages_cache", {})
     monkeypatch.setattr(public_averages, "least_possible", lambda _: None)
     found = averages_of(word="ab")
-    assert "No lower bound: the model is too large" in found.section.body and "fill-opacity" not in found.section.svg
+    assert "No lower bound: the model is too large" in section_html(
+        found.section
+    ) and "fill-opacity" not in section_html(found.section)
 
 
 # --- the ledger ------------------------------------------------------------------------------------
@@ -370,7 +379,7 @@ def test_the_ledger_shows_what_its_books_say(tmp_path: Path) -> None:
     assert "&lt;ada&gt;" in html and "<ada>" not in html
     assert "losses compose with" in html and "secret folder" not in html
     assert "charged in" in html and "adjacency 1, hamming, exponential" in html and "budgets are for" not in html
-    assert 'aria-label="33 % used"' in html and 'aria-label="25 % used"' in html
+    assert 'aria-label="33 %"' in html and 'aria-label="25 %"' in html
     one = ledger_answer(ledger, person=" grace ")
     assert one.rows == (("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),)
     assert [entry["amount"] for entry in one.document["entries"]] == ["2", "0.5"]

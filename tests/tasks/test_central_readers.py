@@ -204,7 +204,7 @@ def test_the_studio_shows_central_releases(source: Path, synthetic: Path, tmp_pa
     )
     assert "for each <b>person</b>" in answer.html() and answer.sections[0].svg.startswith("<svg")
     words = answered(synthetic, statistic="lengths")
-    assert sum(row[1] for row in words.rows) == 77 and "nobody's" in words.html()
+    assert sum(row[1] for row in words.rows) == 77 and "belongs to no person" in words.html()
     assert np.allclose([row[1] for row in words.rows], [row[2] for row in words.rows])
     with pytest.raises(sv.SymveilError, match="statistic: expected one of visits"):
         answered(synthetic, statistic="presence")

@@ -15,7 +15,7 @@ from symveil.studio.panels.release import ReleasePanel
 from symveil.tasks.doubts import doubts, given_up_notes
 from symveil.tasks.explain import average_over_model, explain_word
 
-CERTAIN = "some can be told apart with certainty"
+CERTAIN = "some can be distinguished with certainty"
 COSTS = "symbol,symbol,cost\na,b,1\nb,c,2\nc,d,1\na,c,2\nb,d,1\na,d,2\n"
 ROWS = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
 ROADS = sv.MarkovChain.from_transitions(ROWS)  # only b and c can be swapped

@@ -131,7 +131,7 @@ def test_who_pays_is_said_to_the_holder_only(tmp_path):
     done = privatize_file(source, out, epsilon="0.5", person="rider", release_id="r", **common)
     assert done.already_done and (done.persons, done.largest_charge) == (None, None)
     free = privatize_file(source, out, epsilon=1, alphabet="ab", sequence="s", person="rider")
-    assert "nobody is charged: `person` says who pays, and there is no `ledger`" in free.notes
+    assert "no one is charged: `person` says who pays, and there is no `ledger`" in free.notes
 
 
 def test_a_release_that_was_killed_says_who_had_paid(tmp_path, monkeypatch):

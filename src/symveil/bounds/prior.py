@@ -20,7 +20,7 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.randomness import BitSource
-from symveil.trellis.passes import Trellis, backward, chosen_edges, forward
+from symveil.trellis.passes import Trellis, backward, drawn_paths, forward
 from symveil.trellis.semirings import FLOATS, WIDE_FLOATS
 
 Floats = NDArray[np.float64]
@@ -125,15 +125,9 @@ class Prior:
     def draw(self, count: int, bits: BitSource) -> tuple[Integers, Integers]:
         """Words of the prior, from public bits: the states of each, the start included, and its edges."""
         graph, length = self.language.graph, self.language.length
-        states = np.empty((count, length + 1), dtype=np.int64)
-        states[:, 0] = graph.start
-        edges = np.empty((count, length), dtype=np.int64)
-        for position in range(length):
-            values = self.step_chances(position)
-            uniform = (bits.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-            edge = chosen_edges(graph, values, states[:, position], uniform)
-            edges[:, position] = edge
-            states[:, position + 1] = graph.target[edge]
+        chances = (self.step_chances(position) for position in range(length))
+        edges = drawn_paths(graph, chances, graph.start, bits.fractions(length * count).reshape(length, count).T)
+        states = np.column_stack([np.full(count, graph.start), graph.target[edges]])
         return states, edges
 
 

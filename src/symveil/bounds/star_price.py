@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
+from symveil.numbers.ranges import spread
 
 Kind = tuple[int, int, int]
 """(positions from the first to the last that may differ, 1 if the next symbol must agree, symbols that differ)."""
@@ -166,9 +167,8 @@ class _Unfinished:
         """One more symbol: for each longer piece (its parent, its last edge) what is still away, and what came back."""
         graph = prior.language.graph
         begin = np.searchsorted(self.piece, np.arange(int(parent.max(initial=-1)) + 2))
-        child, index = _ranges(begin[parent], begin[parent + 1])
-        state = self.state[index]
-        row, edge = _ranges(graph.first[state], graph.first[state + 1])
+        child, index = spread(begin[parent + 1] - begin[parent], begin[parent])
+        row, edge = graph.expand(self.state[index])
         child, index = child[row], index[row]
         own_edge = own[child]
         agrees = graph.symbol[edge] == graph.symbol[own_edge]
@@ -210,13 +210,6 @@ class _Unfinished:
             toll=toll,
             terms=int(np.bincount(number).max(initial=1)),
         )
-
-
-def _ranges(begin: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """All numbers of several ranges one after the other, and the number of the range of each."""
-    sizes = end - begin
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    return row, np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + begin[row]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior, Tile, best_tiling
 from symveil.bounds.spread_price import Pattern, constant_prices, spread_prices
 from symveil.numbers.progress import Progress
+from symveil.numbers.ranges import offsets
+from symveil.trellis.passes import Trellis, forward
+from symveil.trellis.semirings import FLOATS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +81,7 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
     weights = np.ones(len(left))
     symbols = np.empty((len(left), 0), dtype=np.int32)
     for step in range(steps):
-        rows, edges = _extended(prior, state)
+        rows, edges = graph.expand(state)
         left, weights = left[rows], weights[rows] * prior.edge_weights[edges]
         symbols = symbols[rows]
         if step < length:
@@ -105,7 +108,7 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
     _, begin, sizes = np.unique(context[order], return_index=True, return_counts=True)
     order = order[np.repeat(sizes > 1, sizes)]
     sizes = sizes[sizes > 1]
-    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    begin = offsets(sizes)
     heads = order[begin[:-1]]
     return Windows(
         length=length,
@@ -119,19 +122,9 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
 
 
 def _row_count(prior: Prior, reached: NDArray[np.bool_], steps: int) -> float:
-    graph = prior.language.graph
-    rows: Floats = reached.astype(np.float64)
-    for _ in range(steps):
-        rows = np.bincount(graph.target, weights=rows[prior.source], minlength=graph.state_count).astype(np.float64)
+    paths = Trellis(edges=prior.language.graph, length=steps, semiring=FLOATS, final=reached)
+    *_, rows = forward(paths, FLOATS.ends(reached))
     return float(rows.sum())
-
-
-def _extended(prior: Prior, state: Integers) -> tuple[Integers, Integers]:
-    """Every row with every edge of its state: (number of the row, number of the edge)."""
-    first = prior.language.graph.first
-    degrees = first[state + 1] - first[state]
-    rows = np.repeat(np.arange(len(state)), degrees)
-    return rows, first[state][rows] + np.arange(len(rows)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
 
 
 def _relabelled(symbols: NDArray[np.int32], context: Integers, begin: Integers) -> NDArray[np.int32]:

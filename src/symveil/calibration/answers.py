@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.search import rounded_down
 from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
@@ -92,6 +93,54 @@ class Answers(Generic[Answer]):
         if entry is not None:  # also in the place of an entry that failed
             keep(key, entry)
         return answer
+
+
+class Rates(Answers[CertifiedRate]):
+    """The rates that one kind of search finds: each is proved once more before it is used again."""
+
+    def best(
+        self,
+        question: tuple[object, ...],
+        *,
+        least: Fraction,
+        most: Fraction,
+        search: Callable[[], CertifiedRate],
+        prove: Callable[[Fraction, Entry], CertifiedRate | None],
+        claimed: Fraction | None = None,
+        on_disk: bool = True,
+        written: Callable[[CertifiedRate], Entry | None] | None = None,
+    ) -> CertifiedRate | None:
+        """The largest rate that is proved; or a claimed one, proved in one evaluation, None where it loses more.
+
+        Parameters
+        ----------
+        question
+            All that the rate depends on, of public things only.
+        least, most
+            The rates that a search can end with.
+        search
+            Finds the largest rate.
+        prove
+            Proves one rate; from the disk it comes with what else was written of it.
+        claimed
+            A rate to be proved in place of a search.
+        on_disk
+            Whether answers are kept on disk: searches that are quick need not be.
+        written
+            What is written of an answer; None: its rate, unless that is the classic one, which needs no proof.
+        """
+        if claimed is not None:
+            return prove(claimed, {}) if least <= claimed <= most else None
+
+        def anew(entry: Entry) -> CertifiedRate | None:
+            rate = proposed_rate(entry, least, most)
+            return None if rate is None else prove(rate, entry)
+
+        return self.of(question_digest(*question), search, prove=anew if on_disk else None, written=written or _alone)
+
+
+def _alone(answer: CertifiedRate) -> Entry | None:
+    return None if answer.how == "classic" else {"rate": str(answer.rate)}
 
 
 _every: WeakSet[Answers[Any]] = WeakSet()

@@ -29,6 +29,7 @@ from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
 from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.steps import next_left_boxes, next_right_boxes
+from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 
@@ -234,10 +235,9 @@ def _without(
     virtual: int, first: Integers, other: Integers, weight: Floats, *, leaving: bool
 ) -> tuple[Integers, Integers, Floats]:
     """The edges but those of a start before the first symbol: after the first step no word is there."""
-    source = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    remaining = (source if leaving else other) != virtual
-    counts = np.bincount(source[remaining], minlength=len(first) - 1)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), other[remaining], weight[remaining]
+    edges = Csr(first=first, target=other)
+    left = edges.restricted((edges.source if leaving else other) != virtual)
+    return left.first, left.target, weight[left.number]
 
 
 def _first_step(graph: CostGraph, virtual: int, decay: float, slack: float) -> Hull:

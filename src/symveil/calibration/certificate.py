@@ -57,5 +57,7 @@ class ProvedLoss:
     pairs: tuple[tuple[Codes, Codes], ...] = field(default=(), repr=False, compare=False)  # the worst first
     nodes: int = 0
     farthest: int | None = None  # in how many symbols adjacent words differ at most, where that was found out
+    by_distance: dict[int, Fraction] = field(default_factory=dict, repr=False, compare=False)
+    """The largest loss of two words at each distance that occurs, where all words were compared."""
     reached: float = math.inf  # what a search that was given up would have had to come below, for the next guess
     stalled: bool = False  # whether that is no less than the triangle inequality gives, after all nodes were spent

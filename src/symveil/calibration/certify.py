@@ -36,15 +36,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.answers import Rates
 from symveil.calibration.block_bounds import ChainSearch, chain_loss, chain_search
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import Enumeration, enumeration
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, SearchedRate, largest_rate
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.languages.costs import hamming
-from symveil.languages.graph import WordGraph
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
 from symveil.laws.guarantee import How
@@ -66,17 +65,14 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
     for left in range(1, symbols + 1):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             reached = weight * most[graph.target]
-            most = decay * _per_state(graph, reached, np.add, 0.0) + excess * _per_state(
-                graph, reached, np.maximum, 0.0
-            )
+            most = decay * graph.sum_over(reached) + excess * graph.sum_over(reached, np.maximum)
             unmatched = decay * weight * blank[graph.target]
-            all_unmatched = _per_state(graph, unmatched, np.add, 0.0)
-            source = np.repeat(np.arange(graph.state_count), np.diff(graph.first))
+            all_unmatched = graph.sum_over(unmatched)
             # the other edges' weight is positive: what cancels is rounded down, to 0 at worst
-            others = np.maximum(all_unmatched[source] * (1 - 1e-9) - unmatched, 0.0)
+            others = np.maximum(all_unmatched[graph.source] * (1 - 1e-9) - unmatched, 0.0)
             own = weight * least[graph.target] + others
             own[~language.alive[left - 1][graph.target]] = np.inf
-            least = _per_state(graph, own, np.minimum, np.inf)
+            least = graph.sum_over(own, np.minimum, np.inf)
             least[np.isinf(least)] = 0.0
             blank = all_unmatched
         scale = math.frexp(float(most.max()))[1]
@@ -89,16 +85,6 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
         ratio = max(ratio, most[state] / least[state])
     rounded = (symbols + 1) * (graph.widest + 16) * 2.0**-50
     return math.log(ratio) * (1 + 2.0**-50) + 2 * rounded
-
-
-def _per_state(graph: WordGraph, values: Floats, operation: np.ufunc, empty: float) -> Floats:
-    """For each state the sum, the largest or the smallest of `values` (one per edge) over its edges."""
-    result = np.full(graph.state_count, empty)
-    filled = np.flatnonzero(np.diff(graph.first))
-    result[filled] = operation.reduceat(
-        values, graph.first[filled]
-    )  # where words have a symbol, some state has an edge
-    return result
 
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
@@ -130,21 +116,17 @@ def certified_rate(
     (1.782, 2.0, 'exact')
     """
     proof = quick_proof(_by_hamming(language, adjacency, with_prior)).shared
-    if claimed is not None:
-        return _searched(proof, epsilon, progress or silent, claimed=claimed)
-    key = question_digest(proof.weighting.digest, str(epsilon), proof.for_shorter_words_too)
-
-    def search() -> CertifiedRate:
-        return _searched(proof, epsilon, progress or silent)
-
-    if proof.words is not None:  # such answers are quick
-        return _answers.of(key, search)
-    return _answers.of(
-        key,
-        search,
-        prove=lambda entry: _proved_anew(entry, proof, epsilon, progress or silent),
-        written=lambda answer: {"rate": str(answer.rate), "loss": str(answer.loss), "how": answer.how},
+    result = _answers.best(
+        (proof.weighting.digest, str(epsilon)),
+        least=epsilon / (2 * max(1, proof.weighting.farthest)),
+        most=epsilon,
+        search=lambda: _searched(proof, epsilon, progress or silent),
+        prove=lambda rate, _: _proved(proof, rate, epsilon, progress or silent),
+        claimed=claimed,
+        on_disk=proof.words is None,
+        written=lambda answer: {"rate": str(answer.rate)},  # the classic one too, or it would be searched for again
     )
+    return _classic(proof, epsilon) if result is None else result
 
 
 def certified_loss(
@@ -158,9 +140,8 @@ def certified_loss(
 class QuickProof:
     """What a rate of exponential weights by Hamming distance is proved by in seconds, for one language."""
 
-    def __init__(self, weighting: Weighting, *, for_shorter_words_too: bool = False) -> None:
+    def __init__(self, weighting: Weighting) -> None:
         self.weighting = weighting
-        self.for_shorter_words_too = for_shorter_words_too
         self._proved: LastFew[Fraction, ProvedLoss] = LastFew(_MOST_PROVED)
 
     @computed_once
@@ -196,7 +177,7 @@ class QuickProof:
         if exactly is not None:
             return ProvedLoss(min(exactly.loss, classic), "exact")
         bounds = [classic]
-        alone = self.for_shorter_words_too  # the others speak of one length only
+        alone = weighting.with_shorter  # the others speak of one length only
         spread = math.inf if alone else spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
         if spread < math.inf:
             bounds.append(weighting.farthest * rate + Fraction(spread))
@@ -222,67 +203,62 @@ class QuickProof:
         if language.length <= self.weighting.adjacency + 1 or not endless(language.graph).all():
             return self
         longer = replace(language, length=covering_length(max(language.length, _SHORTEST_SHARED)))
-        proof = quick_proof(replace(self.weighting, language=longer, cost=hamming(longer)), for_shorter_words_too=True)
+        proof = quick_proof(replace(self.weighting, language=longer, cost=hamming(longer), with_shorter=True))
         return self if proof.blocks is None else proof
 
 
-def quick_proof(weighting: Weighting, *, for_shorter_words_too: bool = False) -> QuickProof:
+def quick_proof(weighting: Weighting) -> QuickProof:
     """The proof of a weighting, with all that was already prepared for it."""
-    key = (weighting.digest, for_shorter_words_too)
-    return _prepared.of(key, lambda: QuickProof(weighting, for_shorter_words_too=for_shorter_words_too))
+    return _prepared.of(weighting.digest, lambda: QuickProof(weighting))
 
 
 def _by_hamming(language: RunLanguage, adjacency: int, with_prior: bool) -> Weighting:
     return Weighting(language=language, cost=hamming(language), adjacency=max(adjacency, 1), with_prior=with_prior)
 
 
-_prepared: LastFew[tuple[str, bool], QuickProof] = LastFew(8)
-_answers: Answers[CertifiedRate] = Answers(512)
+_prepared: LastFew[str, QuickProof] = LastFew(8)
+_answers = Rates(512)
 
 
-def _searched(
-    proof: QuickProof, epsilon: Fraction, progress: Progress, *, claimed: Fraction | None = None
-) -> CertifiedRate:
+def _searched(proof: QuickProof, epsilon: Fraction, progress: Progress) -> CertifiedRate:
     farthest = max(1, proof.weighting.farthest)
-    known: dict[Fraction, ProvedLoss] = {}
+    tried = 0
     exact = proof.words is not None
     evaluations = EXACT_EVALUATIONS if exact else _EVALUATIONS
 
     named(progress, "calibrating: the first rate")(0, evaluations)  # which may take as long as all others
 
     def loss_at(rate: Fraction) -> Fraction:
-        known[rate] = proof.loss(rate)
-        loss = known[rate].loss
+        nonlocal tried
+        loss, tried = proof.loss(rate).loss, tried + 1
         what = f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}"
-        named(progress, what)(min(len(known), evaluations), evaluations)
+        named(progress, what)(min(tried, evaluations), evaluations)
         return loss
 
-    classic = epsilon / (2 * farthest)
     result = largest_rate(
         loss_at,
         epsilon=epsilon,
-        safe=classic,
+        safe=epsilon / (2 * farthest),
         slope=farthest,
         limit=epsilon,
         tolerance=EXACT_TOLERANCE if exact else _TOLERANCE,
         evaluations=evaluations,
-        claimed=claimed,
     )
-    if result is None:
-        result = SearchedRate(classic, min(epsilon, loss_at(classic)))
-    return _certificate(proof, result.rate, ProvedLoss(result.loss, known[result.rate].how))
+    return _classic(proof, epsilon) if result is None else _certificate(proof, result.rate)
 
 
-def _certificate(proof: QuickProof, rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
+def _certificate(proof: QuickProof, rate: Fraction) -> CertifiedRate:
+    proved = proof.loss(rate)
     bound = max(0.0, float(proved.loss - proof.weighting.farthest * rate))
     return CertifiedRate(rate, proved.loss, proved.how, bound)
 
 
-def _proved_anew(entry: Entry, proof: QuickProof, epsilon: Fraction, progress: Progress) -> CertifiedRate | None:
-    """A cached rate with the loss that is proved for it here and now; None where it is none, or loses too much."""
-    rate = proposed_rate(entry, epsilon / (2 * max(1, proof.weighting.farthest)), epsilon)
-    if rate is None:
-        return None
+def _classic(proof: QuickProof, epsilon: Fraction) -> CertifiedRate:
+    """The rate that needs no proof, with what is proved of it."""
+    return _certificate(proof, epsilon / (2 * max(1, proof.weighting.farthest)))
+
+
+def _proved(proof: QuickProof, rate: Fraction, epsilon: Fraction, progress: Progress) -> CertifiedRate | None:
+    """A rate with the loss that is proved for it here and now; None where it loses too much."""
     named(progress, f"proving a cached rate: {float(rate):.4g}")(0, 1)
-    proved = proof.loss(rate)
-    return _certificate(proof, rate, proved) if proved.loss <= epsilon else None
+    return _certificate(proof, rate) if proof.loss(rate).loss <= epsilon else None

@@ -22,6 +22,7 @@ from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import at_once, slices
 from symveil.languages.compiling import compiled
+from symveil.numbers.ranges import offsets, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,17 +129,15 @@ def _steps(graph: CostGraph, left: Boxes) -> Steps:
     node[rows.row] = np.arange(len(rows.row))
     follow = (rows.step < 0).astype(np.int64)  # windows of full length slide; shorter ones grow
     begin, end = windows.next_first[follow, rows.row], windows.next_first[follow, rows.row + 1]
-    degree = end - begin
-    source = np.repeat(np.arange(len(rows.row)), degree)
-    number = np.arange(len(source)) - np.repeat(np.cumsum(degree) - degree, degree)
-    other = node[windows.following[np.repeat(begin, degree) + number]]
+    source, number = spread(end - begin, begin)
+    other = node[windows.following[number]]
     source, other = source[other >= 0], other[other >= 0]
     moves = sparse.csc_array((graph.weight, graph.other, graph.first), shape=(graph.size, graph.size))  # transposed
     reached = rows.state[other]
     with np.errstate(invalid="ignore", over="ignore"):
         low = np.asarray(moves @ rows.low.T)[reached, source] * (1 - 4 * graph.rounding)
         high = np.asarray(moves @ rows.high.T)[reached, source] * (1 + 4 * graph.rounding)
-    first = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=len(rows.row)))]).astype(np.int64)
+    first = offsets(np.bincount(source, minlength=len(rows.row)))
     return Steps(rows, first, other.astype(np.int64), _log_down(low), _log_up(high))
 
 
@@ -150,7 +149,7 @@ def _meetings(graph: CostGraph, rows: _Rows, ends: _Rows) -> tuple[Integers, Flo
     slack = 4 * (graph.size + 8) * 2.0**-53
     after = [np.flatnonzero(ends.state == state) for state in range(graph.size)]
     counts = np.array([len(after[state]) for state in rows.state])
-    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = offsets(counts)
     low, high = np.empty(int(first[-1])), np.empty(int(first[-1]))
     with np.errstate(invalid="ignore", over="ignore"):
         for state in np.unique(rows.state).tolist():

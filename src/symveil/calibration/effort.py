@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symveil.calibration.weighting import Weighting
 from symveil.languages.runs import RunLanguage
+from symveil.trellis.passes import Trellis, forward
+from symveil.trellis.semirings import FLOATS
 
 MOST_HALVES_WORK = 8e10
 """Multiplications for one rate, where all pairs of words are compared: some seconds."""
@@ -69,14 +70,10 @@ def halves_work(weighting: Weighting) -> float:
 def _path_counts(language: RunLanguage) -> list[float]:
     """How many words of each length begin at the start, in floats."""
     graph = language.graph
-    now: NDArray[np.float64] = np.zeros(graph.state_count)
-    now[graph.start] = 1.0
-    counts = [1.0]
+    words = Trellis(edges=graph, length=language.length, semiring=FLOATS, final=FLOATS.ends(graph.accepting))
+    starts = FLOATS.ends(np.arange(graph.state_count) == graph.start)
     with np.errstate(over="ignore"):  # infinitely many are too many, which is all that matters
-        for _ in range(language.length):
-            now = np.bincount(graph.target, weights=now[graph.source], minlength=graph.state_count).astype(np.float64)
-            counts.append(float(now.sum()))
-    return counts
+        return [float(layer.sum()) for layer in forward(words, starts)]
 
 
 def splits(length: int, adjacency: int, *, public_start: bool) -> tuple[int, int]:

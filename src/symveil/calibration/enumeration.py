@@ -12,12 +12,12 @@ is rounded up by more.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
@@ -35,20 +35,6 @@ _SMALLEST = 2.0**-900
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True)
-class EnumeratedLoss:
-    """A loss, rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³, how it is known, and in floats.
-
-    `by_distance`: the largest loss of two words at each distance that occurs; `pair`: two words that lose `attained`.
-    """
-
-    loss: Fraction
-    how: How
-    attained: float
-    by_distance: dict[int, Fraction]
-    pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
 
 
 class Enumeration:
@@ -116,8 +102,11 @@ class Enumeration:
                 total *= weights.edge_weights[edges[:, position]]
         return total
 
-    def loss(self, rate: Fraction, farthest: int | None = None) -> EnumeratedLoss | None:
-        """The loss of words at most `farthest` apart (None: of adjacent ones) at a rate; None beyond floats."""
+    def loss(self, rate: Fraction, farthest: int | None = None) -> ProvedLoss | None:
+        """The loss of words at most `farthest` apart (None: of adjacent ones) at a rate; None beyond floats.
+
+        It is rounded up by less than 10⁻¹⁰ where rates times lengths are below 10³.
+        """
         weighting = self._weighting
         apart = min(weighting.adjacency if farthest is None else farthest, self._codes.shape[1])
         start, period, _ = self._drops
@@ -141,9 +130,10 @@ class Enumeration:
             for distance, worst in enumerate(largest.tolist())
             if distance > 0 and worst >= 0
         }
-        pair = (self._codes[one], self._codes[other]) if losses else None
+        pairs = ((self._codes[one], self._codes[other]),) if losses else ()
         how: How = "exact" if few or period == 1 else "certified"
-        return EnumeratedLoss(max(losses.values(), default=Fraction(0)), how, max(least, 0.0), losses, pair)
+        most = max(losses.values(), default=Fraction(0))
+        return ProvedLoss(most, how, max(least, 0.0), pairs, farthest=max(losses, default=0), by_distance=losses)
 
 
 def is_enumerable(weighting: Weighting) -> bool:

@@ -16,13 +16,13 @@ The loss may fall where the rate rises, so that each rate which is used is prove
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Answers, Entry, language_digest, proposed_rate, question_digest
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.answers import Entry, Rates, language_digest
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
@@ -57,19 +57,7 @@ _QUICK_HALVES_WORK, _QUICK_WINDOW_WORK = 1e10, 2e7  # multiplications; windows Ã
 _MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
 _MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
 
-_answers: Answers[CertifiedRate] = Answers()
-
-
-@dataclass(frozen=True, slots=True)
-class PerPosition:
-    """No two words lose more than `bound` for each position in which they differ; `pairs` lose much.
-
-    `stopped`: the comparison ended at a pair that loses more than what was to be proved, and `bound` is what it loses.
-    """
-
-    bound: Fraction
-    pairs: tuple[Pair, ...] = ()
-    stopped: bool = False
+_answers = Rates()
 
 
 def certified_graceful_rate(
@@ -126,24 +114,21 @@ def certified_graceful_rate(
     covering = proof.weighting
     most = min(weighting.farthest, covering.farthest)
     digest = language_digest(covering.language, with_prior=covering.with_prior)
-    shape = (digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position))
     reporting = progress or silent
 
-    def prove(entry: Entry) -> CertifiedRate | None:
-        rate = proposed_rate(entry, per_position / 2, per_position)
-        known = None if rate is None else _evaluated(proof, rate, per_position, reporting)
-        return None if known is None or known.how == "classic" else known
+    def prove(rate: Fraction, _: Entry) -> CertifiedRate | None:
+        proved = proof.per_position(rate, per_position, progress=reporting)
+        return None if proved.loss > per_position else _certificate(rate, proved)
 
-    if claimed is None:
-        result = _answers.of(
-            question_digest(FORMAT, *shape),
-            lambda: _searched(proof, per_position, reporting),
-            prove=prove,
-            written=lambda answer: None if answer.how == "classic" else {"rate": str(answer.rate)},
-        )
-    else:
-        result = _evaluated(proof, claimed, per_position, reporting)
-    if result.how == "classic":
+    result = _answers.best(
+        (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position)),
+        least=per_position / 2,
+        most=per_position,
+        search=lambda: _searched(proof, per_position, reporting),
+        prove=prove,
+        claimed=claimed,
+    )
+    if result is None or result.how == "classic":
         return None
     return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
 
@@ -212,8 +197,10 @@ class GracefulProof:
 
     def per_position(
         self, rate: Fraction, most: Fraction, *, to_the_end: bool = True, progress: Progress = silent
-    ) -> PerPosition:
+    ) -> ProvedLoss:
         """What two words lose at a rate for each position: a bound if it is at most `most`, else that is not proved.
+
+        Where the comparison ended at a pair that loses more, `reached` is what that one loses.
 
         Parameters
         ----------
@@ -227,15 +214,15 @@ class GracefulProof:
             Gets how much is done and of how much; may raise an exception to end it.
         """
         if rate > _LARGEST_RATE:
-            return PerPosition(2 * rate)
+            return ProvedLoss(2 * rate, "classic")
         result = self._by_halves(rate, most, progress, to_the_end=to_the_end) if self.by_halves else None
         if result is None:
-            result = self._by_detours(rate, most, progress) if self._searched > 0 else PerPosition(2 * rate)
+            result = self._by_detours(rate, most, progress) if self._searched > 0 else ProvedLoss(2 * rate, "classic")
         return result
 
     # --- words that are halves -------------------------------------------------------------------
 
-    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> PerPosition | None:
+    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> ProvedLoss | None:
         """Theorem 2; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
@@ -249,28 +236,28 @@ class GracefulProof:
             progress(int(100 * share), 100)
             lost = max((Fraction(value) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
             if not to_the_end and lost > most:
-                return PerPosition(lost, worst.pairs, stopped=True)
+                return ProvedLoss(2 * rate, "classic", pairs=worst.pairs, reached=float(lost))
         widening = Fraction(comparison.rounding(worst.largest_log))
         short = max(
             ((Fraction(value) + widening) / kind.length for kind, (value, _) in worst.largest_each.items()),
             default=rate,
         )
         if short > most:
-            return PerPosition(short, worst.pairs)
+            return ProvedLoss(short, "certified", pairs=worst.pairs)
         long = [
             rate + (Fraction(ratio) + widening) / length if ratio < math.inf else 2 * rate
             for length, ratio in spread.log_ratios().items()
         ]
-        return PerPosition(max([short, *long]), worst.pairs)
+        return ProvedLoss(max([short, *long]), "certified", pairs=worst.pairs)
 
     # --- detours of all lengths ------------------------------------------------------------------
 
-    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> PerPosition:
+    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> ProvedLoss:
         """Theorem 3, and the search over blocks for the short ones that it leaves."""
         progress(0, 100)
         graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
         if not graph.is_bounded:
-            return PerPosition(2 * rate)
+            return ProvedLoss(2 * rate, "classic")
         window = longest_window(graph, patient=True)
         search = BlockSearch(graph, self._searched, largest_step=1.0, window=window)
         progress(50, 100)
@@ -284,7 +271,7 @@ class GracefulProof:
         left = sorted((kind for kind, value in values.items() if value > most), key=lambda kind: kind.length)
         too_long = [values[kind] for kind in left if kind.length > self._searched]
         if too_long:
-            return PerPosition(max(too_long))
+            return ProvedLoss(max(too_long), "certified")
         for number, kind in enumerate(left):
             target = most * kind.length
 
@@ -303,8 +290,8 @@ class GracefulProof:
             high = min(Fraction(result.high), 2 * rate * kind.length) if result.high < math.inf else 2 * target
             bound = max(bound, high / kind.length)
             if bound > most:
-                return PerPosition(bound, _words(search, self.weighting, result.pair))
-        return PerPosition(bound)
+                return ProvedLoss(bound, "certified", pairs=_words(search, self.weighting, result.pair))
+        return ProvedLoss(bound, "certified")
 
 
 def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) -> tuple[Pair, ...]:
@@ -319,12 +306,6 @@ def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) ->
 def _classic(per_position: Fraction) -> CertifiedRate:
     """What needs no proof."""
     return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
-
-
-def _evaluated(proof: GracefulProof, rate: Fraction, per_position: Fraction, progress: Progress) -> CertifiedRate:
-    """The certificate of a rate, in one evaluation; the classic one where it loses more."""
-    result = proof.per_position(rate, per_position, progress=progress)
-    return _classic(per_position) if result.bound > per_position else _certificate(rate, result)
 
 
 # --- few words -------------------------------------------------------------------------------------
@@ -372,7 +353,7 @@ def _searched(proof: GracefulProof, per_position: Fraction, progress: Progress) 
     begin_search("a graceful rate")
     pairs = _likely_pairs(proof.weighting, per_position)
     limit = _ruled_out(proof.weighting, per_position, pairs)
-    best: tuple[Fraction, PerPosition] | None = None
+    best: tuple[Fraction, ProvedLoss] | None = None
     failed, rate = limit, rounded_down(limit * (1 - _FIRST_BELOW))
     missed: list[tuple[Fraction, Fraction]] = []
     stops, number = 0, 0
@@ -384,16 +365,18 @@ def _searched(proof: GracefulProof, per_position: Fraction, progress: Progress) 
             rate = rounded_down((lowest + failed) / 2)
         reporting = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
         result = proof.per_position(rate, per_position, to_the_end=stops >= _MOST_STOPS, progress=reporting)
-        stops, number = stops + result.stopped, number + (not result.stopped)
-        if result.bound <= per_position:
+        stopped = result.reached < math.inf
+        lost = Fraction(result.reached) if stopped else result.loss
+        stops, number = stops + stopped, number + (not stopped)
+        if result.loss <= per_position:
             best = (rate, result)
             rate = rounded_down((rate + failed) / 2)
             continue
-        if best is None and result.bound >= 2 * rate:  # nothing is known of it, and less at smaller rates
+        if best is None and lost >= 2 * rate:  # nothing is known of it, and less at smaller rates
             break
         worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in result.pairs]
         limit = min(limit, _ruled_out(proof.weighting, per_position, worse))
-        missed.append((rate, result.bound - per_position))
+        missed.append((rate, lost - per_position))
         below = limit * (1 - _FIRST_BELOW) if limit < rate else _below(missed)
         failed, rate = min(rate, limit), rounded_down(below)
     if best is None:
@@ -414,8 +397,8 @@ def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
     return rate - excess / slope * Fraction(11, 10) if len(missed) > 1 else rate - excess / slope
 
 
-def _certificate(rate: Fraction, result: PerPosition) -> CertifiedRate:
-    return CertifiedRate(rate, result.bound, "certified", max(0.0, float(result.bound - rate)))
+def _certificate(rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
+    return CertifiedRate(rate, proved.loss, "certified", max(0.0, float(proved.loss - rate)))
 
 
 def _of(weighting: Weighting, pair: Pair) -> Weighting:

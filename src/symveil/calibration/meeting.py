@@ -21,16 +21,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.answers import Entry, Rates
+from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import total_over_blocks
-from symveil.calibration.costs.pairs import (
-    Pair,
-    pair_losses,
-    pairs_of_public_words,
-    rate_ruled_out,
-    worse_pair,
-)
+from symveil.calibration.costs.pairs import pair_losses, pairs_of_public_words, worse_pair
 from symveil.calibration.meeting_blocks import BlockComparison
 from symveil.calibration.meeting_groups import Worst
 from symveil.calibration.meeting_places import PositionsComparison, TooLight
@@ -127,7 +122,7 @@ _MOST_STOPS = {1: 6, 2: 2}  # rates that a pair rules out before all are compare
 FORMAT = "symveil-meeting-3"
 """Changes with every change of the proof or of the search."""
 
-_answers: Answers[CertifiedRate] = Answers()
+_answers = Rates()
 
 
 def met_rate(
@@ -158,31 +153,29 @@ def met_rate(
     if weighting.drops == 0:
         return weighting.classic(epsilon)
 
-    def prove(rate: Fraction) -> CertifiedRate | None:
+    bracket = Bracket(weighting, epsilon)
+
+    def prove(rate: Fraction, _: Entry) -> CertifiedRate | None:
         result = met_loss(weighting, rate, epsilon=epsilon)
         if result is None or result.loss > epsilon:
             return None
-        return _certificate(weighting, epsilon, rate, result, list(result.pairs))
+        bracket.pairs += result.pairs
+        return bracket.certificate(rate, result)
 
-    def prove_entry(entry: Entry) -> CertifiedRate | None:
-        rate = proposed_rate(entry, epsilon / (2 * weighting.drops), epsilon * 1000)
-        return None if rate is None else prove(rate)
-
-    if claimed is not None:
-        return prove(claimed)
-    answer = _answers.of(
-        question_digest(FORMAT, weighting.digest, str(epsilon)),
-        lambda: _searched(weighting, epsilon, progress),
-        prove=prove_entry,
-        written=lambda answer: None if answer.how == "classic" else {"rate": str(answer.rate)},
+    answer = _answers.best(
+        (FORMAT, weighting.digest, str(epsilon)),
+        least=bracket.classic,
+        most=epsilon * 1000,
+        search=lambda: _searched(bracket, progress),
+        prove=prove,
+        claimed=claimed,
     )
-    return answer if answer.how != "classic" else None
+    return None if answer is None or answer.how == "classic" else answer
 
 
-def _searched(weighting: Weighting, epsilon: Fraction, progress: Progress | None) -> CertifiedRate:
+def _searched(bracket: Bracket, progress: Progress | None) -> CertifiedRate:
+    weighting, epsilon = bracket.weighting, bracket.epsilon
     known: dict[Fraction, ProvedLoss] = {}
-    classic, limit = epsilon / (2 * weighting.drops), epsilon / weighting.drops
-
     reported, stops = 0, 0
     most_stops = _MOST_STOPS.get(weighting.adjacency, 1)
 
@@ -200,38 +193,32 @@ def _searched(weighting: Weighting, epsilon: Fraction, progress: Progress | None
         return known[rate]
 
     begin_search("a rate, all pairs of words compared")
-    best: Fraction | None = None
-    failed = limit * 2
-    pairs = pairs_of_public_words(weighting, limit)
-    ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
-    rate = rounded_down(max(ruled_out, classic) * (1 - _TOLERANCE / 4))
+    bracket.pairs = pairs_of_public_words(weighting, bracket.limit)
+    rate = rounded_down(max(bracket.ruled_out(), bracket.classic) * (1 - _TOLERANCE / 4))
     completed = 0
     while completed < _EVALUATIONS:
         result = proved(rate)
         stopped = result.reached < math.inf
         completed, stops = completed + (not stopped), stops + stopped
         if stopped:  # at the first pair, which leads to worse ones
-            pairs += [worse_pair(weighting, rate, pair)[1] for pair in result.pairs]
+            bracket.pairs += [worse_pair(weighting, rate, pair)[1] for pair in result.pairs]
         else:
-            pairs += result.pairs
+            bracket.pairs += result.pairs
         if result.loss <= epsilon:
-            best = max(rate, best or rate)
+            bracket.succeed(rate, result)
         else:
-            failed = min(failed, rate)
+            bracket.fail(rate)
         if result.how == "classic" and not result.pairs:
             break
-        ruled_out = rate_ruled_out(weighting, epsilon, pairs, limit)
-        lowest, highest = best or classic, min(failed, ruled_out)
-        spent = known[best].loss if best is not None else Fraction(0)
+        ruled_out, lowest, highest = bracket.ruled_out(), bracket.lowest, bracket.highest
+        spent = Fraction(0) if bracket.best is None else bracket.best[1].loss
         if highest <= lowest * (1 + _TOLERANCE) or spent >= epsilon * (1 - _TOLERANCE / 2):
             break
         wanted = _wanted(known, rate, ruled_out, epsilon)
         rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
         if not lowest < rate < highest:
             rate = rounded_down((lowest + highest) / 2)
-    if best is None:
-        return weighting.classic(epsilon)
-    return _certificate(weighting, epsilon, best, known[best], pairs)
+    return weighting.classic(epsilon) if bracket.best is None else bracket.certificate(*bracket.best)
 
 
 def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
@@ -260,20 +247,3 @@ def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fr
     if (much - less) * (before - last) <= 0:
         return None
     return last + (epsilon - less) * (last - before) / (less - much)
-
-
-def _certificate(
-    weighting: Weighting, epsilon: Fraction, rate: Fraction, proved: ProvedLoss, pairs: list[Pair]
-) -> CertifiedRate:
-    losses = np.zeros(1)
-    if pairs:
-        losses = pair_losses(weighting, rate, *(np.stack(each) for each in zip(*pairs, strict=True)))
-    return CertifiedRate(
-        rate=rate,
-        loss=proved.loss,
-        how=proved.how,
-        ratio_bound=max(0.0, float(proved.loss - weighting.drops * rate)),
-        worst_found=float(losses.max()),
-        ruled_out=float(rate_ruled_out(weighting, epsilon, pairs, epsilon / weighting.drops)),
-        worst_pair=pairs[int(losses.argmax())] if pairs else None,
-    )

@@ -121,10 +121,8 @@ class HalfTables:
             half, state = Half(words[remaining], half.vectors[remaining]), state[remaining]
         moved = [(self._moves.T @ half.vectors[:, :, k].T).T for k in range(self._phases)]
         if only is None:
-            degree = np.diff(chain.first)[state]
-            parent = np.repeat(np.arange(len(words)), degree)
-            index = np.arange(len(parent)) - np.repeat(np.cumsum(degree) - degree, degree)
-            symbol = chain.symbol[chain.first[state[parent]] + index]
+            parent, edge = chain.expand(state)
+            symbol = chain.symbol[edge]
         else:
             parent = np.arange(len(state))
             symbol = np.full(len(state), only, dtype=np.int32)

@@ -133,9 +133,7 @@ class RunBallBounds:
         after = self._at(length, edits - 1, other - 1) + self._at(length - 1, edits - 1, other - 1)
         changed = np.minimum(after, self._ways[other - 1])[target]
         own = self._at(length - 1, edits, other - 1)[target]
-        gain = np.zeros(self._graph.state_count)
-        filled = np.flatnonzero(np.diff(self._graph.first))
-        gain[filled] = np.maximum.reduceat(own - changed, self._graph.first[filled])
+        gain = self._graph.sum_over(own - changed, np.maximum)
         total = self._graph.sum_over(changed) + np.maximum(gain, 0.0) + self._at(length - 1, edits - 1, other)
         return np.asarray(np.minimum(everything, total))
 

@@ -189,11 +189,9 @@ def _windows(language: RunLanguage, left: int, width: int) -> tuple[Integers, In
     now = origin
     read = np.empty((len(origin), 0), dtype=np.int64)
     for step in range(width):
-        counts = np.diff(graph.first)[now]
-        if counts.sum() > 50 * _MOST_WINDOWS:
+        if graph.degrees[now].sum() > 50 * _MOST_WINDOWS:
             return None
-        row = np.repeat(np.arange(len(now)), counts)
-        edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        row, edge = graph.expand(now)
         good = language.alive[left - step - 1][graph.target[edge]]
         row, edge = row[good], edge[good]
         read = np.column_stack([read[row], graph.symbol[edge].astype(np.int64)])
@@ -210,7 +208,7 @@ def _children(
     if following is None:
         return np.zeros(len(state), dtype=np.int64), np.zeros(len(state), dtype=np.int64)
     graph, base = language.graph, len(language.alphabet)
-    keys = np.repeat(np.arange(graph.state_count, dtype=np.int64), np.diff(graph.first)) * base + graph.symbol
+    keys = graph.source * base + graph.symbol
     code = graph.target[np.searchsorted(keys, state * base + read[:, 0])].astype(np.int64)
     for column in range(1, read.shape[1]):
         code = code * base + read[:, column]
@@ -235,7 +233,7 @@ def _least_differences(language: RunLanguage, farthest: int) -> list[Integers] |
     now = np.full((size, size), _FARTHEST, dtype=np.int64)
     for start in language.secret_starts:
         now[start, start] = 0
-    source = np.repeat(np.arange(size), np.diff(graph.first))
+    source = graph.source
     differ = (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)
     layers, least = [now], now.copy()
     for _ in range(symbols):

@@ -21,7 +21,7 @@ from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
 from symveil.central.time_law import tilted
 from symveil.central.time_tables import FEWEST_PERSONS, own_rows, row_names, waits_of
-from symveil.central.word_law import Floats, column_of, uniform_floats
+from symveil.central.word_law import Floats, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
@@ -86,8 +86,8 @@ class AttributeLaw:
         """A value for each event: drawn independently given its activity; the events of a case share one of cases."""
         count = len(lengths) if self.of_cases else len(codes)
         rows = np.zeros(count, dtype=np.int64) if self.of_cases else self.row_of_activity[codes]
-        number = column_of(self.shares[rows], uniform_floats(count, bits))
-        texts = self.values.sampled(number, uniform_floats(count, bits))
+        number = column_of(self.shares[rows], bits.fractions(count))
+        texts = self.values.sampled(number, bits.fractions(count))
         return (
             [text for text, size in zip(texts, lengths.tolist(), strict=True) for _ in range(size)]
             if self.of_cases

@@ -49,14 +49,14 @@ BY: dict[str, tuple[str | None, ...]] = {
     "time-shares": ("activity",),
     "mean-waits": (None, "move", "activity"),
 }
-"""By what each can be counted; the first is what is meant where nothing is said."""
+"""By what each can be counted; the first is the default."""
 ON_GRID = ("durations", "cycle-times")
 """Counted in public bins of waits: these have quantiles."""
 SHARED_OUT = ("time-shares", "mean-waits")
 """Each person adds 1 in all."""
 HOURS, WEEK_HOURS = 24, 168
 USUAL_THRESHOLD = 14 * 86_400
-"""From which wait on the statistic longest-waits calls one long, where nothing is said."""
+"""From which wait on the statistic longest-waits calls one long, by default."""
 _LONGEST_PIECE = (1 << 31) - 1
 """Waits that time is shared by are cut here, so that products fit into 64 bits: 68 years."""
 _BITS = 256

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import DAY_LONG, LONG, waits_of
-from symveil.central.word_law import Floats, column_of, uniform_floats
+from symveil.central.word_law import Floats, column_of
 from symveil.estimation.statistics import Indices
 from symveil.models.times import DAY, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
@@ -53,7 +53,7 @@ def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: B
     for words in _blocks(lengths[:count]):
         own = _Candidates.of(law, codes, lengths, words, bits)
         weights = np.exp(tilt[own.sum_bins(law.settings.grid)])
-        picked = column_of(weights, uniform_floats(len(weights), bits))
+        picked = column_of(weights, bits.fractions(len(weights)))
         waits[own.events] = own.waits[np.arange(len(own.events)), picked[own.word]]
     starts = _drawn_starts(law, count, bits)
     return _at_likely_hours(law, codes[:total], lengths[:count], waits, starts, bits)
@@ -150,12 +150,12 @@ def _drawn_starts(law: TimeLaw, count: int, bits: BitSource) -> Indices:
     weights = weights if weights.sum() > 0 else np.ones(len(days))
     day = days[_picked(np.cumsum(weights), count, bits)]
     hour = _picked(np.cumsum(law.start_hours), count, bits)
-    second = np.floor(uniform_floats(count, bits) * HOUR).astype(np.int64)
+    second = np.floor(bits.fractions(count) * HOUR).astype(np.int64)
     return law.settings.clock.instants(day * DAY + hour * HOUR + second)
 
 
 def _picked(ends: Floats, count: int, bits: BitSource) -> Indices:
-    number = np.searchsorted(ends / ends[-1], uniform_floats(count, bits), side="right")
+    number = np.searchsorted(ends / ends[-1], bits.fractions(count), side="right")
     return np.asarray(np.minimum(number, len(ends) - 1), dtype=np.int64)
 
 
@@ -203,8 +203,8 @@ def _moved(
     by_day = low >= DAY_LONG
     weight = np.where(by_day[:, None], weight * law.weekdays[weekday_of(begin * HOUR)], weight)
     nothing = weight.sum(axis=1) <= 0
-    slot = column_of(weight, uniform_floats(len(wait), bits))
+    slot = column_of(weight, bits.fractions(len(wait)))
     rows = np.arange(len(wait))
-    drawn = from_wait[rows, slot] + np.floor(uniform_floats(len(wait), bits) * seconds[rows, slot]).astype(np.int64)
+    drawn = from_wait[rows, slot] + np.floor(bits.fractions(len(wait)) * seconds[rows, slot]).astype(np.int64)
     bad = nothing | (seconds[rows, slot] <= 0)
     return np.asarray(np.where(bad, wait, np.clip(drawn, least, most)))

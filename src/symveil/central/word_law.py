@@ -284,11 +284,6 @@ def _uniform(count: int, bits: BitSource) -> NDArray[np.uint64]:
     return np.asarray(bits.words(count) >> np.uint64(64 - _BITS))
 
 
-def uniform_floats(count: int, bits: BitSource) -> Floats:
-    """Numbers from 0 up to 1, each a multiple of 2⁻⁵³."""
-    return np.asarray(_uniform(count, bits).astype(np.float64) * 2.0**-_BITS)
-
-
 def column_of(shares: Floats, at: Floats) -> Indices:
     """One column of each row, with chances in proportion to the shares in it; `at` is uniform from 0 up to 1.
 

@@ -165,10 +165,12 @@ def count_command(
     )
     notes = []
     if ledger is not None:
-        notes.append("persons whose budget does not cover epsilon are left out; how many is not told")
+        notes.append("persons whose budget does not cover epsilon are left out; their number is not shown")
     table = release.counts
     if table is None:
-        notes.append("this release was finished before: its table stands, nothing was drawn, nobody was charged again")
+        notes.append(
+            "this release was finished before: its table is unchanged, nothing was drawn, no one was charged again"
+        )
     elif plot is not None:
         write_text(plot, table.to_svg())
     warnings = [*large_loss(epsilon), *(() if table is None else table.warnings)]

@@ -187,9 +187,11 @@ def _learn_privately(
     )
     notes, quality = [], learned.quality
     if learned.already_done:
-        notes.append("this release was finished before: its model stands, nothing was drawn, nobody was charged again")
+        notes.append(
+            "this release was finished before: its model is unchanged, nothing was drawn, no one was charged again"
+        )
     if private["ledger"] is not None:
-        notes.append("persons whose budget does not cover epsilon are left out; how many is not told")
+        notes.append("persons whose budget does not cover epsilon are left out; their number is not shown")
     if as_json:
         print_json(learned.document())
     else:

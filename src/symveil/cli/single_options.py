@@ -89,7 +89,7 @@ unobservable_option = click.option(
     "--unobservable",
     metavar="E",
     multiple=True,
-    help="An event that nobody sees, beside those that the file calls so; drawings (.dot) name none. Repeatable.",
+    help="An event that the attacker does not see, beside those in the file; drawings (.dot) have none. Repeatable.",
 )
 
 

@@ -57,7 +57,7 @@ class Solved:
     allowed: StateSet
     """The y that may be shown at all."""
     leaves_truth: bool = False
-    """Whether what was shown as it is, and may be further, must be: then whoever knows the filter learns nothing."""
+    """Whether what was shown as it is, and may be further, must be: then an informed observer learns nothing."""
 
 
 @dataclass(slots=True)

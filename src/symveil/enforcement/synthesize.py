@@ -290,7 +290,7 @@ def _controllable(
             raise ParameterError(
                 "controllable",
                 expected="observable events only: otherwise there may be no least restrictive supervisor",
-                found=f"{event!r}, which nobody sees",
+                found=f"{event!r}, which is not observable",
             )
     return _numbers(observed, events, "controllable")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from symveil.errors import InputError
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances
+from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table_estimator import FEWEST
+from symveil.trellis.passes import scaled_backward, scaled_forward
 
 MOST_WORK = 4_000_000_000
 """How many products a table may take: some minutes."""
@@ -63,26 +66,25 @@ class ChainTables:
     def _windows(self, chances: Floats, weights: Sequence[Floats]) -> Floats:
         """Σ over windows of the chance that its symbols are a cell's."""
         chain, order, kind = self._chain, self._statistic.order, self._statistic.kind
-        paths = self._paths(order)
-        cells = np.zeros(paths.shape[1], dtype=np.int64)
-        for edges in paths:
+        windows = self._paths(order)
+        cells = np.zeros(windows.shape[1], dtype=np.int64)
+        for edges in windows:
             cells = cells * self._symbols + chain.graph.symbol[edges]
         within, leading = self._symbols**order, kind == "positions"
         total = np.zeros(int(np.prod(self._shape, dtype=np.int64)))
-        begins, ends = chain.source[paths[0]], chain.graph.target[paths[-1]]
-        of = {id(own): weight for own, weight in zip(chain.released, weights, strict=True)}
-        product = np.prod(chances[paths], axis=0)
-        for own, part in chain.parts(max(paths.shape[1], chain.graph.edge_count)):
-            emission, weight = own.emission[part], of[id(own)][part]
-            laws, _ = chain.forward(chances, emission)
-            following = chain.backward(chances, emission)
+        begins, ends = chain.graph.source[windows[0]], chain.graph.target[windows[-1]]
+        product = np.prod(chances[windows], axis=0)
+        for emission, weight in chain.parts(weights, max(windows.shape[1], chain.graph.edge_count)):
+            paths = chain.paths(chances, emission)
+            following, _ = scaled_backward(paths, 0)
+            before = [layer for layer, _ in scaled_forward(paths, chain.start(len(emission)), 0)]
             last = emission.shape[1] - order
             wanted = {"first": range(min(1, last + 1)), "last": range(max(last, 0), last + 1)}.get(
                 kind, range(last + 1)
             )
             for position in wanted:
-                joint = laws[position][begins] * product[:, None] * following[position + order][ends]
-                for step, edges in enumerate(paths):
+                joint = before[position][begins] * product[:, None] * following[position + order][ends]
+                for step, edges in enumerate(windows):
                     joint *= chain.seen(emission, position + step)[edges]
                 sums = joint @ (weight / joint.sum(axis=0))
                 at = cells + within * position if leading else cells
@@ -108,36 +110,28 @@ class ChainTables:
         """For each first symbol the law of the last one, by words that begin with it."""
         chain, graph = self._chain, self._chain.graph
         total = np.zeros(self._shape)
-        of = {id(own): weight for own, weight in zip(chain.released, weights, strict=True)}
-        for own, part in chain.parts(graph.edge_count):
-            emission, weight = own.emission[part], of[id(own)][part]
-            if emission.shape[1] < self._statistic.order:
+        for emission, weight in chain.parts(weights, graph.edge_count):
+            last = emission.shape[1] - 1
+            if last + 1 < self._statistic.order:
                 continue
-            _, logs = chain.forward(chances, emission)
+            paths = chain.paths(chances, emission)
+            logs, beginning = chain.log_likelihoods(paths), paths.along(0, chain.start(len(emission)))
             for first in graph.edges(graph.start):
-                law, scale = np.zeros((graph.state_count, len(emission))), -logs
-                law[graph.target[first]] = chances[first] * chain.seen(emission, 0)[first]
-                for position in range(1, emission.shape[1]):
-                    taken = law[chain.source] * chances[:, None] * chain.seen(emission, position)
-                    if position == emission.shape[1] - 1:
-                        taken *= graph.accepting[graph.target][:, None]
-                        sums = taken @ (weight * np.exp(scale))
-                        total[graph.symbol[first]] += np.bincount(graph.symbol, weights=sums, minlength=self._symbols)
-                        break
-                    law = chain.arriving(taken)
-                    size = law.sum(axis=0)
-                    law, scale = law / np.where(size > 0, size, 1.0), scale + np.log(np.where(size > 0, size, 1.0))
+                begin = np.zeros((graph.state_count, len(emission)))
+                begin[graph.target[first]] = beginning[first]
+                *_, (before, sizes) = islice(scaled_forward(paths, begin, 0, begin=1), last)
+                taken = paths.meet(last, paths.along(last, before), paths.final)
+                sums = taken @ (weight * np.exp(sizes - logs))
+                total[graph.symbol[first]] += np.bincount(graph.symbol, weights=sums, minlength=self._symbols)
         return total
 
     def _presence(self, chances: Floats, weights: Sequence[Floats]) -> Floats:
         """For each symbol and length how many words have it: all but those that avoid it."""
         chain, total = self._chain, np.zeros(self._shape)
-        of = {id(own): weight for own, weight in zip(chain.released, weights, strict=True)}
-        for own, part in chain.parts(chain.graph.edge_count):
-            emission, weight = own.emission[part], of[id(own)][part]
-            _, logs = chain.forward(chances, emission)
+        for emission, weight in chain.parts(weights, chain.graph.edge_count):
+            logs = chain.log_likelihoods(chain.paths(chances, emission))
             for symbol in range(self._symbols):
-                _, without = chain.forward(chances, emission, (chain.graph.symbol != symbol).astype(np.float64))
+                without = chain.log_likelihoods(chain.paths(chances * (chain.graph.symbol != symbol), emission))
                 total[emission.shape[1], symbol] += float(weight @ -np.expm1(np.minimum(without - logs, 0.0)))
         return total
 

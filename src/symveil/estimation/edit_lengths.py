@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
 from symveil.estimation.presence import USEFUL
 from symveil.estimation.statistics import Batch
-from symveil.estimation.substitution_tables import Target
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, factors, group_variance, refusal_of_few
+from symveil.estimation.table import EstimatedTable, Variances, factors
+from symveil.estimation.table_estimator import TableEstimator, Target
 from symveil.numbers.conversions import ball, nearest_float, precision
+from symveil.numbers.once import computed_once
 
 Floats = NDArray[np.float64]
 _MOST_LENGTHS = 24
@@ -105,17 +106,17 @@ def _of_use(released: Floats, indicators: Floats, confidence: float) -> NDArray[
     return np.asarray(np.cumsum(half > USEFUL * released.sum()) == 0)
 
 
-class EditLengths:
+class EditLengths(TableEstimator):
     """The table of true lengths."""
 
     def __init__(self, parameters: ChannelParameters, *, target: Target, groups: int) -> None:
-        self._parameters, self._target, self._groups = parameters, target, max(groups, 1)
-        self._counts = np.zeros((self._groups, 1))
+        super().__init__(target=target, groups=groups)
+        self._parameters = parameters
+        self._counts = np.zeros((len(self._sizes), 1))
 
-    def add(self, batch: Batch) -> None:
-        """Some more words."""
+    def _add(self, batch: Batch) -> None:
         longest = max(int(batch.lengths.max(initial=0)) + 1, self._counts.shape[1])
-        grown = np.zeros((self._groups, longest))
+        grown = np.zeros((len(self._sizes), longest))
         grown[:, : self._counts.shape[1]] = self._counts
         grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
         self._counts = grown
@@ -125,20 +126,21 @@ class EditLengths:
         """How many released words have each length."""
         return np.asarray(self._counts.sum(axis=0))
 
+    @computed_once
+    def _indicators(self) -> Floats:
+        return length_indicators(self._parameters, self._counts.shape[1] - 1)
+
+    def _group_sums(self) -> list[Floats]:
+        return list(self._counts @ self._indicators)
+
     def finish(self, confidence: float) -> EstimatedTable:
         """The table, with the lengths whose interval is of some use, if any (`lengths_can_be_estimated`)."""
-        indicators = length_indicators(self._parameters, self._counts.shape[1] - 1)
-        sums, words = self._counts @ indicators, float(self._counts.sum())
-        estimate = sums.sum(axis=0)
-        squares = self.released @ indicators**2
+        indicators, words = self._indicators, float(self._counts.sum())
+        estimate = (self._counts @ indicators).sum(axis=0)
         if self._target == "population":
-            if self._groups < FEWEST:
-                raise refusal_of_few(int(words), "sequences or clusters", cells=len(estimate))
-            sizes = self._counts.sum(axis=1).astype(np.int64)
-            variances = Variances(values=group_variance(list(sums), sizes), freedom=self._groups - 1)
+            variances = self._by_groups(len(estimate))
         else:
-            closed = squares - estimate
-            variances = Variances(values=np.where(closed > 0, closed, squares), freedom=None)
+            variances = Variances.from_squares(self.released @ indicators**2, estimate)
         listed = _of_use(self.released, indicators, confidence)
         released = np.zeros(len(estimate))
         shown = self.released[: len(estimate)]

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
 from symveil.errors import InputError
 from symveil.estimation.statistics import Batch, Statistic
-from symveil.estimation.substitution_tables import Target, transition_table
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected, refusal_of_few
+from symveil.estimation.substitution_tables import transition_table
+from symveil.estimation.table import EstimatedTable, Variances, projected
+from symveil.estimation.table_estimator import TableEstimator, Target
 from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 
 SMALLEST_UNCHANGED = 0.02
@@ -86,7 +87,7 @@ Floats = NDArray[np.float64]
 _DENSE = 1 << 21
 
 
-class EditTables:
+class EditTables(TableEstimator):
     """visits, first, last, pairs, transitions or od behind an edit channel.
 
     Parameters
@@ -98,7 +99,7 @@ class EditTables:
     target
         "file" or "population".
     groups
-        How many random groups words are in; at least one.
+        How many random groups words are in.
     """
 
     def __init__(self, statistic: Statistic, noise: EditNoise, *, target: Target, groups: int) -> None:
@@ -107,17 +108,15 @@ class EditTables:
                 "estimate: expected visits, first, last, ngrams:1, ngrams:2, transitions, od or lengths behind an edit "
                 f"channel, found {statistic.name}"
             )
-        self._statistic, self._noise, self._target, self._groups = statistic, noise, target, max(groups, 1)
+        super().__init__(target=target, groups=groups)
+        self._statistic, self._noise = statistic, noise
         self._order = statistic.order
         self._shape = (noise.symbols,) * self._order
-        self._sums = np.zeros((self._groups, *self._shape))
+        self._sums = np.zeros((len(self._sizes), *self._shape))
         self._released = np.zeros(self._shape)
         self._squares = np.zeros(self._shape)
-        self._sizes = np.zeros(self._groups, dtype=np.int64)
 
-    def add(self, batch: Batch) -> None:
-        """Some more words."""
-        self._sizes += np.bincount(batch.groups, minlength=self._groups)
+    def _add(self, batch: Batch) -> None:
         if self._statistic.kind in ("first", "last"):
             step = max(1, _DENSE // self._noise.symbols)
             for start in range(0, len(batch.lengths), step):
@@ -135,14 +134,14 @@ class EditTables:
 
     def _by_group(self, batch: Batch, values: NDArray[Any]) -> Floats:
         """Numbers that words have, summed by group."""
-        return np.bincount(batch.groups, weights=values, minlength=self._groups).astype(np.float64)
+        return np.bincount(batch.groups, weights=values, minlength=len(self._sizes)).astype(np.float64)
 
     def _symbols(self, batch: Batch, weights: Floats) -> Floats:
         """Numbers that symbols have, summed by group and symbol."""
         m = self._noise.symbols
         cells = batch.groups[batch.word] * m + batch.codes
-        sums = np.bincount(cells, weights=weights, minlength=self._groups * m)
-        return np.asarray(sums.reshape(self._groups, m), dtype=np.float64)
+        sums = np.bincount(cells, weights=weights, minlength=len(self._sizes) * m)
+        return np.asarray(sums.reshape(len(self._sizes), m), dtype=np.float64)
 
     def _centred(self, batch: Batch, weights: Floats) -> Floats:
         """Σ weight·f_a over symbols."""
@@ -197,7 +196,7 @@ class EditTables:
     def _add_pairs(self, batch: Batch) -> None:
         noise, m, root = self._noise, self._noise.symbols, self._noise.root
         length, word = batch.lengths, batch.word
-        pairs = np.zeros((self._groups, m, m))
+        pairs = np.zeros((len(self._sizes), m, m))
         codes = batch.codes.astype(np.int64)
         for gap in range(1, min(noise.farthest, int(length.max(initial=0))) + 1):
             at = np.flatnonzero(batch.position + gap < length[word])
@@ -222,7 +221,7 @@ class EditTables:
         noise, m, root = self._noise, self._noise.symbols, self._noise.root
         length, word, starts = batch.lengths, batch.word, batch.starts
         codes = batch.codes.astype(np.int64)
-        pairs = np.zeros((self._groups, m, m))
+        pairs = np.zeros((len(self._sizes), m, m))
         longest = int(length.max(initial=0))
         for both in range(min(noise.farthest, max(longest - 1, 0))):
             words = np.flatnonzero(length >= both + 2)
@@ -249,21 +248,20 @@ class EditTables:
 
     # --- the table -----------------------------------------------------------------------------
 
+    def _group_sums(self) -> list[Floats]:
+        return list(self._sums)
+
     def finish(self) -> EstimatedTable:
         """The table."""
         estimate = self._sums.sum(axis=0)
-        if self._groups < FEWEST and self._statistic.kind not in ("first", "last"):
-            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=estimate.size)
         if self._statistic.kind == "transitions":
-            return transition_table(estimate, self._released, list(self._sums), self._sizes)
-        closed = self._squares - estimate
+            self._require_groups(estimate.size)
+            return transition_table(estimate, self._released, self._group_sums(), self._sizes)
         notes: tuple[str, ...] = ()
         if self._statistic.kind in ("first", "last") and self._target == "file":
-            variances = Variances(values=np.where(closed > 0, closed, self._squares), freedom=None)
+            variances = Variances.from_squares(self._squares, estimate)
         else:
-            if self._groups < FEWEST:
-                raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=estimate.size)
-            variances = Variances(values=group_variance(list(self._sums), self._sizes), freedom=self._groups - 1)
+            variances = self._by_groups(estimate.size)
             if self._target == "file":
                 notes = (
                     "standard errors are from random groups of sequences: for the file itself too large on average",

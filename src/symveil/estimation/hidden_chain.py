@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from symveil.languages.graph import WordGraph
-from symveil.numbers.once import computed_once
+from symveil.trellis.passes import Trellis, scaled_backward, scaled_through_edges, scaled_total
+from symveil.trellis.semirings import FLOATS
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -26,7 +26,7 @@ _NUMBERS_AT_ONCE = 4_000_000
 _FEWEST_ROUNDS, MOST_ROUNDS = 12, 400
 _MOST_PRODUCTS = 5_000_000_000
 """How many products of an edge and a symbol all rounds from one start may take: some minutes. Large files have fewer
-rounds, which is said."""
+rounds, which a note reports."""
 CLOSE_ENOUGH = 1e-7
 """The share of all expected steps by which a round may still move them: then it has converged."""
 
@@ -76,25 +76,6 @@ class HiddenChain:
     emissions: Floats
     released: Sequence[ReleasedOfLength]
 
-    @computed_once
-    def _into(self) -> sparse.csr_array:
-        """From edges to their targets."""
-        edges = np.arange(self.graph.edge_count)
-        shape = (self.graph.state_count, self.graph.edge_count)
-        return sparse.csr_array((np.ones(len(edges)), (self.graph.target, edges)), shape=shape)
-
-    @computed_once
-    def _out_of(self) -> sparse.csr_array:
-        """From edges to their sources."""
-        edges = np.arange(self.graph.edge_count)
-        shape = (self.graph.state_count, self.graph.edge_count)
-        return sparse.csr_array((np.ones(len(edges)), (self.source, edges)), shape=shape)
-
-    @computed_once
-    def source(self) -> Indices:
-        """The state that each edge leaves."""
-        return np.asarray(self.graph.source)
-
     @property
     def work(self) -> int:
         """How many products of an edge and a symbol one round takes."""
@@ -102,68 +83,52 @@ class HiddenChain:
 
     # --- one round -----------------------------------------------------------------------------
 
-    def parts(self, columns: int) -> Iterator[tuple[ReleasedOfLength, slice]]:
-        """The words in parts small enough for arrays with so many numbers for each of them."""
+    def parts(self, weights: Sequence[Floats], columns: int) -> Iterator[tuple[Indices, Floats]]:
+        """Words as rows of emissions, and how often each counts: as many as arrays of so many columns may have."""
         many = max(1, _NUMBERS_AT_ONCE // max(columns, 1))
-        for own in self.released:
+        for own, weight in zip(self.released, weights, strict=True):
             for begin in range(0, len(own.emission), many):
-                yield own, slice(begin, begin + many)
+                yield own.emission[begin : begin + many], weight[begin : begin + many]
 
     def seen(self, emission: Indices, position: int) -> Floats:
         """For each edge and word the chance of the symbol released at a position, if the true word takes the edge."""
         return np.asarray(self.emissions[emission[:, position]].T[self.graph.symbol])
 
-    def forward(self, chances: Floats, emission: Indices, allowed: Floats | None = None) -> tuple[list[Floats], Floats]:
-        """For each position the law of the state before it given what was released so far; and ln of the likelihood.
+    def paths(self, chances: Floats, emission: Indices) -> Trellis:
+        """What true words are worth that explain each of some released ones, a lane for each.
 
         Parameters
         ----------
         chances
-            The chain, by edges.
+            The chain, by edges; smaller than it where a path is to avoid an edge.
         emission
             The words, as rows of emissions.
-        allowed
-            What each edge is multiplied with at every position, for the chance of words that avoid some.
         """
+
+        def worth(position: int) -> Floats:
+            result = self.seen(emission, position)
+            result *= chances[:, None]
+            return result
+
         words, length = emission.shape
-        before = np.zeros((self.graph.state_count, words))
-        before[self.graph.start] = 1.0
-        laws, total = [before], np.zeros(words)
-        weights = chances if allowed is None else chances * allowed
-        for position in range(length):
-            taken = laws[-1][self.source] * weights[:, None] * self.seen(emission, position)
-            after = self.arriving(taken)
-            if position == length - 1:
-                after = after * self.graph.accepting[:, None]
-            size = after.sum(axis=0)
-            with np.errstate(divide="ignore"):
-                total += np.log(size)
-            laws.append(after / np.where(size > 0, size, 1.0))
-        return laws, total
+        final = self._in_lanes(self.graph.accepting, words)
+        return Trellis(edges=self.graph, length=length, semiring=FLOATS, final=final, worth=worth)
 
-    def arriving(self, taken: Floats) -> Floats:
-        """For each state and word the sum over the edges that lead there."""
-        return np.asarray(self._into @ taken)
+    def start(self, words: int) -> Floats:
+        """Where true words begin, for so many released ones."""
+        return self._in_lanes(np.arange(self.graph.state_count) == self.graph.start, words)
 
-    def backward(self, chances: Floats, emission: Indices) -> list[Floats]:
-        """For each position what is to come, given the state before it, up to a factor for each word."""
-        words, length = emission.shape
-        laws = [np.repeat(self.graph.accepting[:, None].astype(np.float64), words, axis=1)]
-        for position in reversed(range(length)):
-            laws.append(self._leaving(self._onwards(chances, emission, position, laws[-1])))
-        return laws[::-1]
+    @staticmethod
+    def _in_lanes(states: NDArray[np.bool_], words: int) -> Floats:
+        return np.repeat(states[:, None].astype(np.float64), words, axis=1)
 
-    def _onwards(self, chances: Floats, emission: Indices, position: int, after: Floats) -> Floats:
-        """For each edge and word what is to come along it."""
-        result = self.seen(emission, position)
-        result *= chances[:, None]
-        result *= after[self.graph.target]
-        return result
+    def log_likelihoods(self, paths: Trellis) -> Floats:
+        """ln of the chance of each of some released words; −∞ where no path explains it."""
+        return self._log_likelihoods(*scaled_total(paths, 0))
 
-    def _leaving(self, onwards: Floats) -> Floats:
-        """For each state and word the sum over its edges, up to a factor for each word."""
-        before = self._out_of @ onwards
-        return np.asarray(before / before.max(axis=0))
+    def _log_likelihoods(self, first: Floats, logs: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.asarray(logs + np.log(first[self.graph.start]))
 
     def expected_steps(self, chances: Floats, weights: Sequence[Floats]) -> tuple[Floats, float]:
         """How often each edge is expected to have been taken, given what was released; and ln of the likelihood.
@@ -176,26 +141,23 @@ class HiddenChain:
             How often each different word counts, for each length.
         """
         steps, total = np.zeros(self.graph.edge_count), 0.0
-        of = {id(own): weight for own, weight in zip(self.released, weights, strict=True)}
-        for own, part in self.parts(self.graph.edge_count):
-            emission, weight = own.emission[part], of[id(own)][part]
-            laws, logs = self.forward(chances, emission)
-            after = np.repeat(self.graph.accepting[:, None].astype(np.float64), len(emission), axis=1)
-            for position in reversed(range(emission.shape[1])):  # the backward sums, used as they come
-                onwards = self._onwards(chances, emission, position, after)
-                taken = laws[position][self.source]
-                taken *= onwards
+        for emission, weight in self.parts(weights, self.graph.edge_count):
+            paths = self.paths(chances, emission)
+            behind, logs = scaled_backward(paths, 0)
+            for taken in scaled_through_edges(paths, self.start(len(emission)), 0, behind=behind):
                 steps += taken @ (weight / taken.sum(axis=0))
-                after = self._leaving(onwards)
-            total += float(logs @ weight)
+            total += float(self._log_likelihoods(behind[0], logs[0]) @ weight)
         return steps, total
 
     def normalised(self, steps: Floats) -> Floats:
         """The chain whose edges are taken in these proportions; states that are never left leave by all alike."""
-        totals = self.graph.sum_over(steps)
-        widths = np.diff(self.graph.first)
-        below = totals[self.source]
-        return np.asarray(np.where(below > 0, steps / np.where(below > 0, below, 1.0), 1.0 / widths[self.source]))
+        below = self.graph.sum_over(steps)[self.graph.source]
+        return np.asarray(np.where(below > 0, steps / np.where(below > 0, below, 1.0), self.evenly))
+
+    @property
+    def evenly(self) -> Floats:
+        """The chain that leaves each state by all its edges alike."""
+        return np.asarray(1.0 / self.graph.degrees[self.graph.source])
 
     # --- until it stands still -----------------------------------------------------------------
 

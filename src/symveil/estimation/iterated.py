@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table import EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table_estimator import FEWEST
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
@@ -115,7 +116,7 @@ class Iterates:
         return EstimatedTable(
             released=self.sums[0].sum(axis=0),
             estimate=point,
-            variances=Variances(values=group_variance(list(whole), self.sizes), freedom=len(self.sizes) - 1),
+            variances=Variances.from_groups(list(whole), self.sizes),
             consistent=projected(point),
             most=np.inf,
             notes=notes,
@@ -151,11 +152,10 @@ class Iterates:
         steps = allowance.sum(axis=0)
         possible = projected(point)
         released = self.sums[0].sum(axis=0)
-        values = group_variance(list(whole - share * by_group), self.sizes) / below**2
         return EstimatedTable(
             released=released / np.maximum(of_row(released), 1.0),
             estimate=point / np.where(of_row(point) > 0, of_row(point), 1.0),
-            variances=Variances(values=values, freedom=len(self.sizes) - 1),
+            variances=Variances.from_groups(list(whole - share * by_group), self.sizes, per=below),
             consistent=possible / np.where(of_row(possible) > 0, of_row(possible), 1.0),
             most=1.0,
             listed=listed,

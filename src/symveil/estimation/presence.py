@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from symveil.estimation.statistics import Batch
 from symveil.estimation.substitution_noise import SubstitutionNoise
-from symveil.estimation.substitution_tables import Target
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, refusal_of_few
+from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table_estimator import TableEstimator, Target
 
 Floats = NDArray[np.float64]
 
@@ -46,21 +46,22 @@ def _factors(noise: SubstitutionNoise, length: int) -> tuple[float, float, float
     return p / (p - q), -(1 - p) / (p - q), p, q
 
 
-class Presence:
+class Presence(TableEstimator):
     """For each length up to `longest` and each symbol: in how many of the sequences it occurs."""
 
     def __init__(self, noise: SubstitutionNoise, *, target: Target, groups: int, longest: int) -> None:
-        self._noise, self._target, self._groups = noise, target, groups
-        self._m, self._longest = noise.symbols, longest
+        super().__init__(target=target, groups=groups)
+        self._noise, self._m, self._longest = noise, noise.symbols, longest
         shape = (longest + 1, self._m)
         self._released, self._sum, self._squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._words = np.zeros(longest + 1, dtype=np.int64)
         self._by_group = np.zeros((groups, *shape))
-        self._sizes = np.zeros(groups, dtype=np.int64)
 
     def add(self, batch: Batch) -> None:
         """Some more words; longer ones are passed over."""
-        batch = batch.only(batch.lengths <= self._longest)
+        super().add(batch.only(batch.lengths <= self._longest))
+
+    def _add(self, batch: Batch) -> None:
         m, n = self._m, batch.lengths
         lengths = np.unique(n)
         constants = {length: _factors(self._noise, length)[:2] for length in lengths.tolist()}
@@ -84,14 +85,16 @@ class Presence:
         self._released += np.bincount(cells, minlength=size).reshape(self._sum.shape)
         self._sum += total(shown, hidden)
         self._squares += total(shown**2, hidden**2)
-        if self._groups:
-            self._sizes += np.bincount(batch.groups, minlength=self._groups)
+        if self.groups:
             own = batch.groups[word] * size + cells
             by_group = np.bincount(own, weights=shown - hidden[word], minlength=self._by_group.size)
             every = np.bincount(batch.groups * (self._longest + 1) + n, weights=hidden,
-                                minlength=self._groups * (self._longest + 1))  # fmt: skip
+                                minlength=self.groups * (self._longest + 1))  # fmt: skip
             self._by_group += by_group.reshape(self._by_group.shape)
-            self._by_group += every.reshape(self._groups, self._longest + 1)[:, :, None]
+            self._by_group += every.reshape(self.groups, self._longest + 1)[:, :, None]
+
+    def _group_sums(self) -> list[Floats]:
+        return list(self._by_group)
 
     def finish(self, confidence: float) -> EstimatedTable:
         """The table, a row for each length that can be estimated."""
@@ -101,18 +104,12 @@ class Presence:
         ]
         listed = np.zeros(self._sum.shape, dtype=np.bool_)
         listed[useful] = True
-        closed = self._squares - self._sum
-        if self._target == "population":
-            if self._groups < FEWEST:
-                raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=self._sum.size)
-            variances = Variances(values=group_variance(list(self._by_group), self._sizes), freedom=self._groups - 1)
-        else:
-            variances = Variances(values=np.where(closed > 0, closed, self._squares), freedom=None)
+        in_closed_form = Variances.from_squares(self._squares, self._sum)
         words = np.broadcast_to(self._words[:, None].astype(np.float64), self._sum.shape)
         return EstimatedTable(
             released=self._released,
             estimate=self._sum,
-            variances=variances,
+            variances=in_closed_form if self._target == "file" else self._by_groups(self._sum.size),
             consistent=np.clip(self._sum, 0.0, words),
             most=words,
             listed=listed,

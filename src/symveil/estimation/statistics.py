@@ -117,7 +117,7 @@ class Windows:
     symbols: tuple[Codes, ...]
     word: Indices
     row: Indices | None = None
-    """The position, where positions are told apart."""
+    """The position, where positions are distinguished."""
 
     def cells(self, symbols: int) -> Indices:
         """The cell of each window in a table with `symbols` columns for each of its symbols."""

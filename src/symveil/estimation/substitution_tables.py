@@ -8,23 +8,21 @@ How many sequences have each length, where lengths are public: exact for the fil
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.estimation.pair_terms import NeighbourTerms, VisitTerms
 from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.substitution_noise import Floats, Orders, SubstitutionNoise, WeighedTables, cell_sums, part
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, group_variance, projected, refusal_of_few
+from symveil.estimation.table import EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table_estimator import FEWEST, TableEstimator, Target
 
-Target = Literal["file", "population"]
 _ONE_WINDOW = ("first", "last", "positions", "od")
 """Statistics that count each word at most once in a cell."""
 CONSERVATIVE = "standard errors are from random groups of sequences, which for the file itself are too large on average"
 
 
-class SubstitutionTables:
+class SubstitutionTables(TableEstimator):
     """The table of one statistic, from words that are added batch by batch.
 
     Parameters
@@ -44,7 +42,8 @@ class SubstitutionTables:
     def __init__(
         self, statistic: Statistic, noise: SubstitutionNoise, *, target: Target, groups: int, longest: int = 0
     ) -> None:
-        self._statistic, self._noise, self._target = statistic, noise, target
+        super().__init__(target=target, groups=groups)
+        self._statistic, self._noise = statistic, noise
         self._order, m = statistic.order, noise.symbols
         self._shape = ((longest,) if statistic.kind == "positions" else ()) + (m,) * self._order
         self._size = int(np.prod(self._shape, dtype=np.int64))
@@ -57,9 +56,7 @@ class SubstitutionTables:
             self._pairs = VisitTerms(noise) if self._order == 1 else NeighbourTerms(noise)
             weights |= {_weight(degree) for degree in range(2 * self._order + 1)}
         self._tables = WeighedTables(self._size, noise, tuple(sorted(weights)))
-        self._groups = groups
         self._by_group = WeighedTables(groups * self._size, noise, self._linear)
-        self._sizes = np.zeros(groups, dtype=np.int64)
 
     @staticmethod
     def numbers_per_group(statistic: Statistic, noise: SubstitutionNoise, *, longest: int) -> int:
@@ -69,8 +66,7 @@ class SubstitutionTables:
             noise, tuple(_weight(degree) for degree in range(statistic.order + 1))
         )
 
-    def add(self, batch: Batch) -> None:
-        """Some more words."""
+    def _add(self, batch: Batch) -> None:
         counted = windows(self._statistic, batch)
         cells, lengths = counted.cells(self._noise.symbols), batch.lengths[counted.word]
 
@@ -78,9 +74,8 @@ class SubstitutionTables:
             return self._noise.inverses(weight, lengths)
 
         self._tables.add(cells, weigh)
-        if self._groups:
+        if self.groups:
             self._by_group.add(batch.groups[counted.word] * self._size + cells, weigh)
-            self._sizes += np.bincount(batch.groups, minlength=self._groups)
         if self._pairs is not None:
             self._pairs.add(batch)
 
@@ -113,31 +108,25 @@ class SubstitutionTables:
         )
 
     def _group_sums(self) -> list[Floats]:
-        return [self._estimate(self._by_group, group) for group in range(self._groups)]
-
-    def _by_groups(self) -> Variances:
-        if self._groups < FEWEST:
-            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=self._size)
-        values = group_variance(self._group_sums(), self._sizes)
-        return Variances(values=values, freedom=self._groups - 1)
+        return [self._estimate(self._by_group, group) for group in range(self.groups)]
 
     def _variances(self, estimate: Floats) -> tuple[Variances, tuple[str, ...]]:
         if self._target == "population":
-            return self._by_groups(), ()
+            return self._by_groups(self._size), ()
         if self._statistic.kind in _ONE_WINDOW:
             closed = self._squares() - estimate
         elif self._pairs is not None and self._pairs.excess.known:
             closed = self._window_terms() - estimate + self._pairs.total()
         else:
-            return self._by_groups(), (CONSERVATIVE,)
+            return self._by_groups(self._size), (CONSERVATIVE,)
         noisy = self._pairs is not None and self._pairs.excess.noisy
         wanting = ~(closed > 0) | noisy
         if not wanting.any():
             return Variances(values=closed, freedom=None), ()
-        if self._groups >= FEWEST:
+        if self.groups >= FEWEST:
             grouped = group_variance(self._group_sums(), self._sizes)
             values = np.where(wanting, np.maximum(closed, grouped), closed)
-            return Variances(values=values, freedom=self._groups - 1, by_group=wanting & (grouped >= closed)), ()
+            return Variances(values=values, freedom=self.groups - 1, by_group=wanting & (grouped >= closed)), ()
         # without a mean to compare with, squares themselves: too large on average, never too small
         bound = sum((own**2 for own in self._group_sums()), np.zeros(self._shape))
         return Variances(values=np.where(wanting, np.maximum(closed, bound), closed), freedom=None), ()
@@ -164,10 +153,8 @@ class SubstitutionTables:
 
     def _transitions(self, estimate: Floats, counts: Floats) -> EstimatedTable:
         """Ĉ(a,b)/Ĉ(a,·), by the delta method: the variance of C(a,b) − T(a,b)·C(a,·) over Ĉ(a,·)²."""
-        if self._groups < FEWEST:
-            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=self._size)
-        sums = self._group_sums()
-        return transition_table(estimate, counts, sums, self._sizes)
+        self._require_groups(self._size)
+        return transition_table(estimate, counts, self._group_sums(), self._sizes)
 
 
 def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes: NDArray[np.int64]) -> EstimatedTable:
@@ -185,7 +172,7 @@ def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes
     listed = (from_here >= 4 * error) & (from_here > 0)
     below = np.where(listed, from_here, 1.0)
     shares = estimate / below
-    values = group_variance([each - shares * each.sum(axis=1, keepdims=True) for each in sums], sizes) / below**2
+    apart = [each - shares * each.sum(axis=1, keepdims=True) for each in sums]
     possible = projected(estimate)
     rows = possible.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -194,11 +181,11 @@ def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes
     return EstimatedTable(
         released=np.nan_to_num(released),
         estimate=shares,
-        variances=Variances(values=values, freedom=len(sums) - 1),
+        variances=Variances.from_groups(apart, sizes, per=below),
         consistent=np.where(rows > 0, possible / np.where(rows > 0, rows, 1.0), 0.0),
         most=1.0,
         listed=np.broadcast_to(listed, estimate.shape),
-        notes=(f"{unlisted} symbols occur too rarely for their transitions to be told",) if unlisted else (),
+        notes=(f"{unlisted} symbols occur too rarely for their transitions to be estimated",) if unlisted else (),
     )
 
 
@@ -206,38 +193,32 @@ def _weight(*degrees: int) -> Orders:
     return tuple(sorted(degree for degree in degrees if degree))
 
 
-class LengthTable:
+class LengthTable(TableEstimator):
     """The number of sequences of each length that occurs."""
 
     def __init__(self, *, target: Target, groups: int) -> None:
-        self._target, self.groups = target, groups
+        super().__init__(target=target, groups=groups)
         self._counts: dict[int, NDArray[np.int64]] = {}
-        self._sizes = np.zeros(max(groups, 1), dtype=np.int64)
 
-    def add(self, batch: Batch) -> None:
-        """Some more words."""
-        self._sizes += np.bincount(batch.groups, minlength=len(self._sizes))
+    def _add(self, batch: Batch) -> None:
         for length in np.unique(batch.lengths).tolist():
             own = np.bincount(batch.groups[batch.lengths == length], minlength=len(self._sizes))
             self._counts[length] = self._counts.get(length, 0) + own
 
-    def finish(self) -> EstimatedTable:
-        """The table."""
-        longest = max(self._counts, default=0)
-        counts = np.zeros((longest + 1, len(self._sizes)))
+    def _group_sums(self) -> list[Floats]:
+        counts = np.zeros((max(self._counts, default=0) + 1, len(self._sizes)))
         for length, own in self._counts.items():
             counts[length] = own
-        total = counts.sum(axis=1)
-        if self._target == "file":
-            variances = Variances(values=np.zeros(len(total)), freedom=None)
-        elif self.groups < FEWEST:
-            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=len(total))
-        else:
-            variances = Variances(values=group_variance(list(counts.T), self._sizes), freedom=self.groups - 1)
+        return list(counts.T)
+
+    def finish(self) -> EstimatedTable:
+        """The table."""
+        total = np.asarray(sum(self._group_sums()))
+        exact = Variances(values=np.zeros(len(total)), freedom=None)
         return EstimatedTable(
             released=total,
             estimate=total,
-            variances=variances,
+            variances=exact if self._target == "file" else self._by_groups(len(total)),
             consistent=total,
             most=float(self._sizes.sum()),
             listed=total > 0,

@@ -1,8 +1,6 @@
 """An estimated table, before it has names: numbers for every cell.
 
 From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
-
-Random groups of words: variances of anything that is a sum over words.
 """
 
 from __future__ import annotations
@@ -12,9 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
-
-from symveil.errors import InputError
-from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +82,18 @@ def projected(values: Floats, *, axes: int | None = None) -> Floats:
     return np.asarray(np.maximum(rows - level[:, None], 0.0).reshape(values.shape))
 
 
+def group_variance(sums: list[NDArray[np.float64]], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """G/(G−1)·Σ_g (S_g − n_g·X̄)²: the variance of a total, from the sums of random groups of words.
+
+    >>> group_variance([np.array([1.0]), np.array([3.0])], np.array([5, 5])).tolist()
+    [4.0]
+    """
+    count = len(sums)
+    mean = sum(sums, start=np.zeros(())) / max(int(sizes.sum()), 1)
+    squares = sum(((own - size * mean) ** 2 for own, size in zip(sums, sizes.tolist(), strict=True)), np.zeros(()))
+    return np.asarray(squares * (count / (count - 1)))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variances:
     """A variance for every cell, and how it is known."""
@@ -96,6 +103,33 @@ class Variances:
     """Degrees of freedom where it comes from groups; None: a closed form."""
     by_group: NDArray[np.bool_] | None = None
     """Where a closed form gave nothing and groups did: `freedom` is for these cells."""
+
+    @classmethod
+    def from_squares(cls, squares: Floats, estimate: Floats) -> Variances:
+        """Of a sum of numbers ĥ that are on average 0 or 1: Σ (ĥ² − ĥ), in closed form.
+
+        Parameters
+        ----------
+        squares
+            Σ ĥ², which is taken alone where a cell is empty and the closed form negative: too large on average.
+        estimate
+            Σ ĥ.
+        """
+        closed = squares - estimate
+        return cls(values=np.where(closed > 0, closed, squares), freedom=None)
+
+    @classmethod
+    def from_groups(cls, sums: list[Floats], sizes: NDArray[np.int64], *, per: Floats | float = 1.0) -> Variances:
+        """Of a total, or of its quotient by a number that is known well.
+
+        Parameters
+        ----------
+        sums, sizes
+            The sums of random groups of words, and how many words each has.
+        per
+            What the total is divided by.
+        """
+        return cls(values=group_variance(sums, sizes) / per**2, freedom=len(sizes) - 1)
 
     def half_widths(self, confidence: float) -> tuple[Floats, Floats]:
         """Half of an interval, for each cell and for all at once."""
@@ -122,7 +156,7 @@ class EstimatedTable:
     least: float = 0.0
     """What no true number can be below."""
     listed: NDArray[np.bool_] | None = None
-    """Which cells can be told; None: all."""
+    """Which cells can be estimated; None: all."""
     leading: str | None = None
     """What the first axis counts: "position" or "length"; None: there is none but symbols."""
     notes: tuple[str, ...] = ()
@@ -148,52 +182,3 @@ class EstimatedTable:
                 low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
             ends += [np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)]
         return ends[0], ends[1], ends[2], ends[3]
-
-
-MOST, FEWEST = 200, 20
-_NUMBERS_STORED = 20_000_000
-"""How many numbers the tables of all groups may have: 160 MB."""
-
-
-def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
-    """A group for each of `units` words or clusters: at random, all groups as large as each other as far as possible.
-
-    The seed is public (a digest of the private file), so that the same file has the same answer.
-
-    >>> np.bincount(random_groups(10, 3, seed=1)).tolist()
-    [4, 3, 3]
-    """
-    order = np.argsort(NotPrivateSeededBits(seed).words(units), kind="stable")
-    groups = np.empty(units, dtype=np.int64)
-    groups[order] = np.arange(units) % max(count, 1)
-    return groups
-
-
-def group_count(units: int, cells: int) -> int:
-    """How many groups: as many as there are units, at most 200, and as their tables allow."""
-    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
-
-
-def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
-    """The error where there are too few groups for a variance."""
-    if units < FEWEST:
-        return InputError(
-            f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
-            "use a statistic and a target that need no groups, such as visits with `target='file'`"
-        )
-    return InputError(
-        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
-        "order, or a smaller alphabet"
-    )
-
-
-def group_variance(sums: list[NDArray[np.float64]], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """G/(G−1)·Σ_g (S_g − n_g·X̄)²: the variance of a total, from the sums of random groups of words.
-
-    >>> group_variance([np.array([1.0]), np.array([3.0])], np.array([5, 5])).tolist()
-    [4.0]
-    """
-    count = len(sums)
-    mean = sum(sums, start=np.zeros(())) / max(int(sizes.sum()), 1)
-    squares = sum(((own - size * mean) ** 2 for own, size in zip(sums, sizes.tolist(), strict=True)), np.zeros(()))
-    return np.asarray(squares * (count / (count - 1)))

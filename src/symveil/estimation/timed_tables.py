@@ -36,7 +36,7 @@ class TimedTables:
     law
         How each event was released.
     by_symbol
-        Whether symbols are told apart.
+        Whether symbols are distinguished.
 
     >>> from fractions import Fraction
     >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
@@ -66,7 +66,7 @@ class TimedTables:
         events
             How many there are.
         by_symbol
-            Whether symbols are told apart.
+            Whether symbols are distinguished.
         """
         return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
 
@@ -92,12 +92,10 @@ class TimedTables:
         else:
             whole = counts.sum(axis=0)
             released, estimate, squares = whole, whole @ mean, whole @ mean**2
-        closed = squares - estimate
         return EstimatedTable(
             released=released,
             estimate=estimate,
-            # in an empty cell the closed form may be negative: squares alone are too large on average
-            variances=Variances(values=np.where(closed > 0, closed, squares), freedom=None),
+            variances=Variances.from_squares(squares, estimate),
             consistent=projected(estimate),
             most=events,
             leading=leading,
@@ -105,7 +103,7 @@ class TimedTables:
 
 
 def refusal(law: EventLaw, events: int, advice: str, *, by_symbol: bool) -> InputError:
-    """What is said where nothing can be estimated: the public rule, and what would be enough."""
+    """The message where nothing can be estimated: the public rule, and what would be enough."""
     least = TimedTables.least_factor(law, by_symbol=by_symbol)
     needed = (
         "no number of events is enough" if least == 0 else f"{math.ceil((LARGE_ENOUGH / least) ** 2):,} events needed"

@@ -36,7 +36,9 @@ class CostFiles:
     )
     places: Path | None = field(
         default=None,
-        metadata=declared("The same from a map: CSV of symbol, x, y.", label="Costs from a map", domain=File()),
+        metadata=declared(
+            "What wrong symbols cost, from a map: CSV of symbol, x, y.", label="Costs from a map", domain=File()
+        ),
     )
     metres_per_unit: str | None = field(
         default=None,

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -44,6 +44,8 @@ from symveil.models.word import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
+from symveil.trellis.passes import Trellis, forward
+from symveil.trellis.semirings import FLOATS
 
 Profile = tuple[int, ...]
 
@@ -321,12 +323,11 @@ def most_edges(*, symbols: int, within: int, max_length: int, graph: WordGraph |
             total += min(most_profiles(within, position), words) * groups
             words = min(words * symbols, _MANY)
     else:
-        leaving, source = graph.degrees, graph.source
-        paths = np.zeros(graph.state_count)
-        paths[graph.start] = 1
-        for position in range(max_length):
-            total += float(np.minimum(paths, most_profiles(within, position)) @ leaving)
-            paths = np.minimum(np.bincount(graph.target, paths[source], graph.state_count), _MANY)
+        numbers = replace(FLOATS, most=_MANY)
+        start, final = (numbers.ends(each) for each in (np.arange(graph.state_count) == graph.start, graph.accepting))
+        paths = Trellis(edges=graph, length=max(max_length - 1, 0), semiring=numbers, final=final)
+        for position, ways in zip(range(max_length), forward(paths, start), strict=False):
+            total += float(np.minimum(ways, most_profiles(within, position)) @ graph.degrees)
     return total if total < _MANY else math.inf
 
 

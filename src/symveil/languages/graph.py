@@ -43,18 +43,14 @@ AnyModel = Model | PartiallyObserved | LabelledChain
 class Arrivals:
     """Where edges arrive: a state with a symbol that leads there. In a chain that is a state.
 
-    Edge e arrives at number `of_edge[e]`; `edges` lists edges by their arrivals.
+    Edge e arrives at number `of_edge[e]`; `edges` lists edges by their arrivals, and `into` arrivals by their states.
     """
 
     target: NDArray[np.int64] = field(repr=False)
     symbol: NDArray[np.int64] = field(repr=False)
     of_edge: NDArray[np.int64] = field(repr=False)
     edges: Reordered = field(repr=False)
-
-    @property
-    def one_for_each_state(self) -> bool:
-        """Whether no state is entered by two symbols."""
-        return bool((np.diff(self.target) > 0).all())  # they are in the order of states
+    into: Csr = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,7 +92,14 @@ class WordGraph(Csr):
         """Where edges arrive, in the order of states and symbols."""
         letters = max(len(self.alphabet), 1)
         known, of_edge = np.unique(self.target.astype(np.int64) * letters + self.symbol, return_inverse=True)
-        return Arrivals(known // letters, known % letters, of_edge, Csr.from_edges(of_edge, self.target, len(known)))
+        target = known // letters
+        return Arrivals(
+            target=target,
+            symbol=known % letters,
+            of_edge=of_edge,
+            edges=Csr.from_edges(of_edge, self.target, len(known)),
+            into=Csr(first=offsets(np.bincount(target, minlength=self.state_count)), target=np.arange(len(known))),
+        )
 
     def step(self, state: int, symbol: int) -> int | None:
         """Where a symbol leads, or None."""

@@ -185,6 +185,18 @@ class RowSteps:
         shape = (self.weights.graph.state_count, self.weights.costs.phases, len(self.words))
         return np.broadcast_to(self.weights.final_weights[:, None, None], shape).copy()
 
+    @property
+    def begin(self) -> int:
+        """The first position that is drawn: a public first symbol is not."""
+        return 1 if self.weights.language.public_start and self.length else 0
+
+    @property
+    def first_state(self) -> NDArray[np.integer[Any]]:
+        """The state of each row before that position."""
+        if self.begin:
+            return self.weights.first_states[self.words[:, 0]]
+        return np.full(len(self.words), self.weights.graph.start)
+
     def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
         """V(i, ·) from V(i+1, ·)."""
         return moved_back(self.weights, self.words[:, position], position, after)
@@ -227,8 +239,7 @@ def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np
     *arrival*, a state with the symbol that led there.
     """
     graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
-    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
-    levels = costs.levels(position, known[None, :], arrivals.symbol[:, None])
+    levels, which = levels_of_arrivals(weights, own, position)
     lane = np.arange(len(own))[None, :]
     worths = np.empty((len(arrivals.target), *after.shape[1:]))
     for phase in range(costs.phases):
@@ -238,6 +249,12 @@ def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np
             reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
         worths[:, phase, :] = reached * worth(weights, levels, phase)[:, which]
     return graph.sum_over(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
+
+
+def levels_of_arrivals(weights: RunWeights, own: Codes, position: int) -> tuple[NDArray[np.int64], Rows]:
+    """The level of each arrival beside each of the symbols that occur, and which of these each row has."""
+    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
+    return weights.costs.levels(position, known[None, :], weights.arrivals.symbol[:, None]), which
 
 
 def worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> NDArray[np.float64]:

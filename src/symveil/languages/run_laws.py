@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE, CostSteps
-from symveil.languages.run_draws import RowSteps, total_weight, worth
+from symveil.languages.run_draws import RowSteps, levels_of_arrivals, total_weight, worth
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
-from symveil.trellis.passes import Trellis, backward, scaled_backward, scaled_layers_back
+from symveil.trellis.passes import Trellis, backward, scaled_through_edges, scaled_total
 from symveil.trellis.semirings import LOGARITHMS, ByDistance
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def likeliest_symbols(weights: RunWeights, codes: Codes, more: Sequence[Codes] =
     step = _rows_at_once(weights, codes)
     for start in range(0, len(codes), step):
         rows = slice(start, start + step)
-        for position, _, flow in _flows(weights, codes[rows], [each[rows] for each in more]):
+        for position, flow in _shares(_Flows(weights, codes[rows], [each[rows] for each in more])):
             by_symbol = np.zeros((size, flow.shape[1]))
             np.add.at(by_symbol, own, flow)
             symbols[rows, position] = np.argmax(by_symbol, axis=0)
@@ -125,63 +125,76 @@ def _rows_at_once(weights: RunWeights, codes: Codes) -> int:
 def _expected(weights: RunWeights, codes: Codes) -> Errors:
     value = np.array([float(cost) for cost in weights.costs.values])
     wrong, dear = np.zeros(len(codes)), np.zeros(len(codes))
-    for position, levels, flow in _flows(weights, codes):
+    steps = _Flows(weights, codes)
+    for position, flow in _shares(steps):
+        levels = steps.levels(position)
         wrong += (flow * (weights.arrivals.symbol[:, None] != codes[:, position])).sum(axis=0)
         dear += (flow * np.where(levels == INFINITE, 0.0, value[levels])).sum(axis=0)
     return Errors(wrong, dear)
 
 
-def _flows(
-    weights: RunWeights, codes: Codes, more: Sequence[Codes] = ()
-) -> Iterator[tuple[int, NDArray[np.int64], Floats]]:
-    """For every position that is drawn: the level of each arrival, and the share of the drawn words that take it."""
-    graph, costs, language, arrivals = weights.graph, weights.costs, weights.language, weights.arrivals
-    count, length = codes.shape
-    begin = 1 if language.public_start and length else 0
-    lane = np.arange(count)[None, :]
-    steps = RowSteps(weights, codes) if not more else _StepsOfAll(weights, codes, more)
-    behind, _ = scaled_backward(steps, (0, 1), begin=begin)
-    now = np.zeros((graph.state_count, costs.phases, count))
-    start = weights.first_states[codes[:, 0]] if begin else np.full(count, graph.start)
-    now[start, costs.start_phase, np.arange(count)] = 1.0
-    met_once = arrivals.one_for_each_state  # two phases never become one
-    for position in range(begin, length):
-        own = codes[:, position]
-        levels = costs.levels(position, own[None, :], arrivals.symbol[:, None])
-        arriving = arrivals.edges.sum_over(now[weights.edge_sources] * weights.edge_weights[:, None, None])
-        flow, following = np.zeros((len(arrivals.target), count)), np.zeros_like(now)
-        for phase in range(costs.phases):
-            to = costs.next_phase[levels, phase]
-            factor = _worth_of_all(weights, (codes, *more), position) if more else worth(weights, levels, phase)
-            share = arriving[:, phase, :] * factor
-            flow += share * behind[position - begin + 1][arrivals.target[:, None], to, lane]
-            if met_once:
-                following[arrivals.target[:, None], to, lane] = share
-            else:
-                np.add.at(following, (arrivals.target[:, None], to, lane), share)
-        yield position, levels, flow / flow.sum(axis=0)
-        now = following / following.max(axis=(0, 1))
-
-
-def _worth_of_all(weights: RunWeights, rows: Sequence[Codes], position: int) -> Floats:
-    """What each arrival is worth beside several words at once: the product, with costs of one phase."""
-    symbol = weights.arrivals.symbol[:, None]
-    worths = [worth(weights, weights.costs.levels(position, each[None, :, position], symbol), 0) for each in rows]
-    return np.asarray(np.prod(worths, axis=0))
+def _shares(steps: _Flows) -> Iterator[tuple[int, Floats]]:
+    """For every position that is drawn the share of the drawn words that take each arrival."""
+    begin, start = steps.begin, np.zeros(steps.final.shape)
+    start[steps.first_state, steps.weights.costs.start_phase, np.arange(len(steps.words))] = 1.0
+    for position, flow in enumerate(scaled_through_edges(steps, start, (0, 1), begin=begin), start=begin):
+        yield position, flow / flow.sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _StepsOfAll(RowSteps):
-    """Words weigh the product of what they weigh around several rows."""
+class _Flows(RowSteps):
+    """Passes both ways, with arrivals in the place of edges; words may weigh what they weigh around `more` words too.
 
-    more: Sequence[Codes]
+    What came before at an arrival has an axis for arrivals, one for the phase after it, and one for rows.
+    """
+
+    more: Sequence[Codes] = ()
 
     def back(self, position: int, after: Floats) -> Floats:
         """V(i, ·) from V(i+1, ·)."""
-        arrivals = self.weights.arrivals
-        factor = _worth_of_all(self.weights, (self.words, *self.more), position)
-        reached = after[arrivals.target] * factor[:, None, :]
+        if not self.more:
+            return RowSteps.back(self, position, after)
+        arrivals, levels = self.weights.arrivals, self.levels(position)
+        reached = after[arrivals.target] * self._worth(position, levels, 0)[:, None, :]
         return self.weights.graph.sum_over(reached[arrivals.of_edge] * self.weights.edge_weights[:, None, None])
+
+    def along(self, position: int, before: Floats) -> Floats:
+        """What came before at each arrival."""
+        weights, levels = self.weights, self.levels(position)
+        arriving = weights.arrivals.edges.sum_over(before[weights.edge_sources] * weights.edge_weights[:, None, None])
+        for phase in range(weights.costs.phases):
+            arriving[:, phase] *= self._worth(position, levels, phase)
+        if weights.costs.phases == 1:
+            return arriving
+        moved, arrival, row = np.empty_like(arriving), np.arange(len(levels))[:, None], np.arange(levels.shape[1])
+        for phase in range(weights.costs.phases):  # two phases never become one
+            moved[arrival, weights.costs.next_phase[levels, phase], row] = arriving[:, phase]
+        return moved
+
+    def into(self, position: int, arriving: Floats) -> Floats:
+        """What came before in each state."""
+        del position
+        return self.weights.arrivals.into.sum_over(arriving)
+
+    def meet(self, position: int, arriving: Floats, after: Floats) -> Floats:
+        """What all words together are worth that take each arrival."""
+        del position
+        return np.asarray((arriving * after[self.weights.arrivals.target]).sum(axis=1))
+
+    def levels(self, position: int) -> NDArray[np.int64]:
+        """The level of each arrival beside each row."""
+        return self._levels_beside(self.words, position)
+
+    def _levels_beside(self, words: Codes, position: int) -> NDArray[np.int64]:
+        levels, which = levels_of_arrivals(self.weights, words[:, position], position)
+        return levels[:, which]
+
+    def _worth(self, position: int, levels: NDArray[np.int64], phase: int) -> Floats:
+        """What each arrival is worth; the product beside several words, with costs of one phase."""
+        own = worth(self.weights, levels, phase)
+        for each in self.more:
+            own *= worth(self.weights, self._levels_beside(each, position), 0)
+        return own
 
 
 def log_totals(weights: RunWeights, codes: Codes) -> Floats:
@@ -196,12 +209,10 @@ def log_totals(weights: RunWeights, codes: Codes) -> Floats:
     >>> abs(float(total_weight(weights, word).log()) - float(log_totals(weights, word[None, :])[0])) < 1e-12
     True
     """
-    language, count = weights.language, len(codes)
-    begin = 1 if language.public_start and codes.shape[1] else 0
-    start = weights.first_states[codes[:, 0]] if begin else np.full(count, weights.graph.start)
-    *_, (first, logs) = scaled_layers_back(RowSteps(weights, codes), (0, 1), begin=begin)
+    steps = RowSteps(weights, codes)
+    first, logs = scaled_total(steps, (0, 1), begin=steps.begin)
     with np.errstate(divide="ignore"):
-        return np.asarray(logs + np.log(first[start, weights.costs.start_phase, np.arange(count)]))
+        return np.asarray(logs + np.log(first[steps.first_state, weights.costs.start_phase, np.arange(len(codes))]))
 
 
 def log_distances(weights: RunWeights, word: Codes) -> Floats:

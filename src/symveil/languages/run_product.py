@@ -72,7 +72,7 @@ def product_size(language: RunLanguage, codes: Codes) -> AutomatonSize:
     for position, reached in enumerate(forward(product, start)):
         states += int(np.count_nonzero(reached))
         if position < len(codes):
-            edges += int(np.count_nonzero(product.along(position, reached, graph.source)))
+            edges += int(np.count_nonzero(product.along(position, reached)))
     return AutomatonSize(states, edges)
 
 

@@ -27,7 +27,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.models.word import Codes
 from symveil.randomness import NotPrivateSeededBits
-from symveil.trellis.passes import Trellis, backward, chosen_edges, scaled_backward, scaled_forward, through_edges
+from symveil.trellis.passes import Trellis, backward, drawn_paths, scaled_backward, scaled_forward, through_edges
 from symveil.trellis.semirings import FLOATS, LENGTHS, NEVER, ByDistance, Numbers
 
 MOST_WORDS = 1e300
@@ -107,7 +107,7 @@ class NearWords:
             words = self.words[rows]
             paths, start = self._paths(words, FLOATS)
             for position, (before, size) in zip(range(length), scaled_forward(paths, start, 0), strict=False):
-                after = paths.along(position, before, graph.source) * behind[position + 1][graph.target][:, None]
+                after = paths.along(position, before) * behind[position + 1][graph.target][:, None]
                 all_of_them = np.maximum(after.sum(axis=0), np.finfo(np.float64).tiny)
                 grown = size + sizes[position + 1]
                 at[rows, position] = _grown((after * self._differs(words, position)).sum(axis=0), grown)
@@ -267,14 +267,9 @@ def _by_edits(language: OpenRuns, adjacency: int) -> Protection:
 def typical_words(language: RunLanguage, count: int) -> Codes:
     """Words of the public model, from a fixed seed: by its probabilities, or uniform steps where it has none."""
     bits = NotPrivateSeededBits(_SEED)
-    uniform = (bits.words(count * language.length) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    points = uniform.reshape(count, language.length)
-    graph, state = language.graph, np.full(count, language.graph.start, dtype=np.int64)
-    words = np.empty((count, language.length), dtype=np.int32)
-    for position, weights in enumerate(_step_weights(language)):
-        edge = chosen_edges(graph, weights, state, points[:, position])
-        words[:, position], state = graph.symbol[edge], graph.target[edge].astype(np.int64)
-    return words
+    points = bits.fractions(count * language.length).reshape(count, language.length)
+    graph = language.graph
+    return graph.symbol[drawn_paths(graph, _step_weights(language), graph.start, points)]
 
 
 def typical_shares(language: RunLanguage, words: Codes) -> NDArray[np.float64]:

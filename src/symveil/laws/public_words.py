@@ -15,7 +15,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.randomness import NotPrivateSeededBits
-from symveil.trellis.passes import Trellis, chosen_edges, scaled_backward
+from symveil.trellis.passes import Trellis, drawn_paths, scaled_backward
 from symveil.trellis.semirings import FLOATS
 
 _SEED, _SEED_OF_MANY = 11, 13
@@ -70,13 +70,8 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
         Trellis(edges=graph, length=length, semiring=FLOATS, final=FLOATS.ends(graph.accepting)), None
     )
     bits = NotPrivateSeededBits(_SEED_OF_MANY)
-    uniform = (bits.words(count * length) >> np.uint64(11)).astype(np.float64).reshape(count, length) * 2.0**-53
-    words = np.empty((count, length), dtype=np.int32)
-    state = np.full(count, graph.start, dtype=np.int64)
-    for position in range(length):
-        edge = chosen_edges(graph, behind[position + 1][graph.target], state, uniform[:, position])
-        words[:, position], state = graph.symbol[edge], graph.target[edge].astype(np.int64)
-    return words
+    values = (layer[graph.target] for layer in behind[1:])
+    return graph.symbol[drawn_paths(graph, values, graph.start, bits.fractions(count * length).reshape(count, length))]
 
 
 def any_word(language: RunLanguage) -> Codes:

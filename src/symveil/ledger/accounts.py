@@ -100,7 +100,7 @@ def _keep_what_was_spent(connection: sa.Connection, delta: Fraction, book: Book)
     most = max(spent_deltas(connection, book).values(), default=Fraction(0))
     if delta < most:
         raise LedgerError(
-            f"grant: expected a delta of {spelled(most)} or more, which releases have cost somebody, found "
+            f"grant: expected a delta of {spelled(most)} or more, which releases have cost a person, found "
             f"{spelled(delta)}"
         )
 

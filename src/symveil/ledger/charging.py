@@ -114,7 +114,7 @@ _NO_GRANT = {
         "add up: grant one: symveil ledger grant --everyone --epsilon E --for words"
     ),
 }
-"""What is said to a release of a kind for which nobody has been granted anything, by that kind."""
+"""The refusal of a release of a kind for which no one has been granted anything, by that kind."""
 
 
 class Charging:

@@ -45,7 +45,7 @@ _POINTS = 1 << 20
 _MOST_POINTS = 1 << 22
 """With more the losses are added: composing would take too much memory and time."""
 _DIRECT_POINTS = 1 << 12
-"""Up to so many points sums are worked out without a Fourier transform, whose error is too large for a tiny δ."""
+"""Up to so many points sums are computed without a Fourier transform, whose error is too large for a tiny δ."""
 _LOST = 1e-280
 """More than all the chances that are too small for a float."""
 _MOST_KINDS = 64

@@ -44,7 +44,7 @@ from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact
 
 _MOST_DOTS = 20_001
-"""At how many values of ε δ is worked out: between two of them the distribution is rounded upwards."""
+"""At how many values of ε δ is computed: between two of them the distribution is rounded upwards."""
 _MOST_PAIRS = 20_000
 
 

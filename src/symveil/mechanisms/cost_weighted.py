@@ -229,7 +229,7 @@ class CostWeighted(DistanceWeighted):
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"
         largest, beyond = self.plain_cost.largest, f"words that differ in more than {within}"
         if largest is None:
-            return f"{beyond}: some can be told apart with certainty, because no cap bounds what a symbol costs"
+            return f"{beyond}: some can be distinguished with certainty, because no cap bounds what a symbol costs"
         if self.cost == "swap":
             return f"{beyond}: a symbol may count up to {largest} times as much as by Hamming distance"
         return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Progress = Callable[[int, int | None], None]
-"""Called now and then with how much is done, and of how much: None where nobody knows beforehand.
+"""Called now and then with how much is done, and of how much: None where that is unknown.
 
-One that takes `what` by name is told what is being done where the work has parts with names; one that takes `records`
-by name is told how many records of a file were read. It may raise an exception to end the work.
+One that takes `what` by name receives what is being done where the work has parts with names; one that takes `records`
+by name receives how many records of a file were read. It may raise an exception to end the work.
 """
 
 
@@ -139,7 +139,7 @@ def _takes(called: Callable[..., None], *arguments: object, **names: object) -> 
 
 _WHOLE = 100
 _ENOUGH_SHARE, _ENOUGH_SECONDS = 0.1, 5.0
-"""From where on the time that is left is told: so much of a pass, and so many seconds of it."""
+"""From where on the time that is left is shown: so much of a pass, and so many seconds of it."""
 _RECENT = 5.0
 """Seconds for which a search is shown beside the work after its last report."""
 

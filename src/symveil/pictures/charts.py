@@ -473,9 +473,9 @@ def heat_grid_chart(
         marks.append(Box(x + 1, y + 1, _CELL_WIDE - 2, _CELL_HIGH - 2, BLUE, shade, cell.hint))
         middle = x + _CELL_WIDE / 2
         if cell.value:
-            marks.append(Label(middle, y + 15, cell.value, BLUE, size=11.5, bold=True, hint=cell.hint))
+            marks.append(Label(middle, y + 15, cell.value, BLUE, size=11.5, bold=True, passive=True))
         if cell.annotation:
-            marks.append(Label(middle, y + 28, cell.annotation, RED, size=10.5, hint=cell.hint))
+            marks.append(Label(middle, y + 28, cell.annotation, RED, size=10.5, passive=True))
     marks += [Label(left + (index + 0.5) * _CELL_WIDE, ground + 17, name) for index, name in enumerate(columns)]
     marks += [
         Label(left - 8, ground - (index + 0.5) * _CELL_HIGH + 4, name, anchor="end") for index, name in enumerate(rows)

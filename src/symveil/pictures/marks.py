@@ -88,7 +88,7 @@ class Dot(_Placed):
 
 @dataclass(frozen=True, slots=True)
 class Label(_Placed):
-    """A line of text; `upright` ones are read from below."""
+    """A line of text; `upright` ones are read from below, and below `passive` ones another mark is pointed at."""
 
     text: str
     colour: str = GREY
@@ -97,14 +97,16 @@ class Label(_Placed):
     bold: bool = False
     upright: bool = False
     hint: str = ""
+    passive: bool = False
 
     def svg(self) -> str:
         """As an element of SVG."""
         x, y = coordinate(self.x), coordinate(self.y)
         where = f'transform="translate({x} {y}) rotate(-90)"' if self.upright else f'x="{x}" y="{y}"'
-        bold = ' font-weight="600"' if self.bold else ""
+        more = ' font-weight="600"' if self.bold else ""
+        more += ' pointer-events="none"' if self.passive else ""
         return (
-            f'<text {where} text-anchor="{self.anchor}" font-size="{self.size:g}"{bold} fill="{self.colour}">'
+            f'<text {where} text-anchor="{self.anchor}" font-size="{self.size:g}"{more} fill="{self.colour}">'
             f"{escaped(self.text)}{_hint(self.hint)}</text>"
         )
 

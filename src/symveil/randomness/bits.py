@@ -52,6 +52,10 @@ class BitSource(ABC):
         """`count` fresh 64-bit words."""
         return self.fill(8 * count).view(np.uint64)
 
+    def fractions(self, count: int) -> NDArray[np.float64]:
+        """`count` numbers from 0 to 1, 1 excluded, of 53 bits each: for draws that need not be exact."""
+        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
     def extend(self, prefix: int) -> int:
         """`prefix` followed by 64 fresh bits: what an undecided choice asks for."""
         return (prefix << 64) | int.from_bytes(self.fill(8).tobytes(), "big")

@@ -166,7 +166,7 @@ class Finished:
     already_done: bool = False
     written: Written | None = None
     bill: Bill | None = None
-    """Who paid for it in this run; None: nobody. For the holder of a file of sequences only."""
+    """Who paid for it in this run; None: no one. For the holder of a file of sequences only."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ from symveil.release.protocol import Price
 from symveil.release.timed import TimedEvents, TimeSettings
 
 _LARGEST_FOR_PROTECTION = 200_000
-"""Length × transitions up to which the protection is worked out."""
+"""Length × transitions up to which the protection is computed."""
 _LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 
-from symveil.reports.report import Bars, Facts, Listing, Part, Picture, Report, Section, Table, Text
+from symveil.reports.report import (
+    Cell,
+    Facts,
+    Headline,
+    Listing,
+    Marked,
+    Part,
+    Picture,
+    Report,
+    Section,
+    Share,
+    Table,
+    Text,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #fdfdfc; --line: #d5d9de; --mark: #b3261e; --soft: #5b6470; }
@@ -21,6 +35,11 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
 td.word b { color: var(--mark); }
+p.large { margin: 0; font-size: 1.6rem; } p.quiet { color: var(--soft); } p.sentence { font-size: 1.15rem; }
+dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
+                             grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
+dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; overflow-wrap: anywhere; }
+.pictures figure svg { min-width: 0; } figcaption { color: var(--soft); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
 figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
@@ -49,13 +68,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns
         + "</tr>\n"
         for row in rows
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+    box = '<div class="scroll" tabindex="0" role="group" aria-label="table">'  # which scrolls by keyboard, too
+    return f"{box}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
 
 
-def figure(svg: str) -> str:
-    """An SVG picture, inline."""
+def figure(svg: str, caption: str = "") -> str:
+    """An SVG picture, inline, and what it shows."""
     start = svg.index("<svg")
-    return f'<figure class="scroll">{svg[start:]}</figure>\n'
+    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
+    return f'<figure class="scroll">{svg[start:]}{below}</figure>\n'
 
 
 def report_page(report: Report, *, style: str = "") -> str:
@@ -69,7 +90,7 @@ def report_page(report: Report, *, style: str = "") -> str:
         Added to the page's own.
 
     >>> from symveil.reports.report import facts_report
-    >>> "<td>steps</td><td>3</td>" in report_page(facts_report("A walk", [("steps", "3")]))
+    >>> "<dt>steps</dt><dd>3</dd>" in report_page(facts_report("A walk", [("steps", "3")]))
     True
     """
     warned = "".join(f'<p class="warning">{text_html(each[:1].upper() + each[1:])}.</p>' for each in report.warnings)
@@ -79,15 +100,22 @@ def report_page(report: Report, *, style: str = "") -> str:
     return page(report.title, report.lead, sections, style=style)
 
 
-def section_html(section: Section) -> str:
-    """The parts of a section as HTML.
+def section_html(section: Section, picture: Callable[[Picture], str] | None = None) -> str:
+    """The parts of a section as HTML; headlines, and pictures, that follow each other stand side by side.
 
     Parameters
     ----------
     section
         Its heading is for the caller to set.
+    picture
+        How a picture is shown, where it is another way than on a page.
     """
-    return "".join(map(part_html, section.parts))
+    shown = []
+    for kind, group in groupby(section.parts, key=type):
+        parts = [picture(part) if picture and isinstance(part, Picture) else part_html(part) for part in group]
+        beside = {Headline: "pair", Picture: "pictures"}.get(kind) if len(parts) > 1 else None
+        shown.append(f'<div class="{beside}">{"".join(parts)}</div>' if beside else "".join(parts))
+    return "".join(shown)
 
 
 def part_html(part: Part) -> str:
@@ -97,27 +125,36 @@ def part_html(part: Part) -> str:
     '<p class="quiet">at most <b>7.4</b> &amp; less</p>'
     """
     match part:
+        case Headline():
+            badge = f' <span class="badge {part.badge}">{part.badge}</span>' if part.badge else ""
+            number = f'<p class="large"><strong>{html.escape(part.number)}</strong>{badge}</p>'
+            return f"<div>{number}<p>{text_html(part.meaning)}</p></div>"
         case Text():
             kind = "" if part.kind == "plain" else f' class="{part.kind}"'
             return f"<p{kind}>{text_html(part.text)}</p>"
         case Listing():
             return f"<ul>{''.join(f'<li>{text_html(item)}</li>' for item in part.items)}</ul>"
         case Facts():
-            return table(("", ""), [tuple(map(text_html, row)) for row in part.rows])
+            rows = "".join(
+                f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(fact)}</dd></div>" for name, fact in part.rows
+            )
+            return f'<dl class="facts">{rows}</dl>'
         case Table():
-            return table(part.columns, [tuple(map(text_html, row)) for row in part.rows], word_columns=part.words)
-        case Bars():
-            rows = [(text_html(label), text_html(number), _meter(share)) for label, number, share in part.rows]
-            return table((*part.columns, ""), rows)
+            return table(part.columns, [tuple(map(_cell, row)) for row in part.rows], word_columns=part.words)
         case Picture():
-            return figure(part.svg)
+            return figure(part.svg, part.caption)
 
 
-def text_html(text: str) -> str:
+def text_html(text: str | Marked) -> str:
     """A text of a report as HTML."""
+    if isinstance(text, Marked):
+        pieces = map(html.escape, text)
+        return "".join(f"<b>{piece}</b>" if number % 2 else piece for number, piece in enumerate(pieces))
     strong = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(text))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", strong)
 
 
-def _meter(share: float) -> str:
-    return f'<meter min="0" max="1" value="{share:.4f}"></meter>'
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, Share):
+        return f'<meter min="0" max="1" value="{cell.share:.4f}" aria-label="{100 * cell.share:.0f} %"></meter>'
+    return text_html(cell) if isinstance(cell, Marked) else html.escape(cell)

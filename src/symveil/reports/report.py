@@ -1,7 +1,7 @@
 """A report as data: a title, and sections of facts, tables, bars, pictures and sentences. It renders nothing.
 
-All texts are plain: a renderer escapes what its medium needs. Two stars on both sides make a text **strong**, and
-backticks make it something to type.
+All texts are plain: a renderer escapes what its medium needs. In a sentence two stars on both sides make a text
+**strong**, and backticks make it something to type; what users have typed goes into `Marked`, which obeys neither.
 """
 
 from __future__ import annotations
@@ -10,14 +10,47 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["plain", "quiet", "warning"]
+Kind = Literal["plain", "quiet", "warning", "sentence", "word true"]
+
+
+class Marked(tuple[str, ...]):
+    """A text in pieces, of which the second, the fourth and so on are strong. All of them are shown as they are.
+
+    >>> str(Marked(("main st, ", "**", ", quay")))
+    'main st, **, quay'
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "".join(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share from 0 to 1, shown as a bar."""
+
+    share: float
+
+
+Cell = str | Marked | Share
+"""What a table has in a cell; a text is shown as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A number to remember, what it means, and a word that says how it is known, such as exact."""
+
+    number: str
+    meaning: str | Marked
+    badge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """A sentence or a paragraph."""
 
-    text: str
+    text: str | Marked
     kind: Kind = "plain"
 
 
@@ -35,46 +68,44 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts; the columns whose numbers are in `words` hold words of symbols."""
+    """A table; the columns whose numbers are in `words` hold words of symbols."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     words: tuple[int, ...] = ()
 
     @classmethod
-    def from_rows(cls, columns: Iterable[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = ()) -> Table:
+    def from_rows(cls, columns: Iterable[str], rows: Iterable[Sequence[Cell]], *, words: Sequence[int] = ()) -> Table:
         """A table from rows of any kind."""
         return cls(tuple(columns), tuple(map(tuple, rows)), tuple(words))
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """Bars beside each other: of each its label, its number as text, and its length as a share of the longest.
-
-    >>> Bars.from_numbers(("distance", "probability"), ["0", "1"], [0.25, 0.75], number="{:.2f}").rows
-    (('0', '0.25', 0.3333333333333333), ('1', '0.75', 1.0))
-    """
-
-    columns: tuple[str, str]
-    rows: tuple[tuple[str, str, float], ...]
 
     @classmethod
     def from_numbers(
         cls, columns: tuple[str, str], labels: Iterable[str], numbers: Sequence[float], *, number: str = "{:.6g}"
-    ) -> Bars:
-        """Bars of numbers that are 0 or more."""
+    ) -> Table:
+        """Numbers that are 0 or more, each with a bar: its share of the largest.
+
+        >>> Table.from_numbers(("distance", "probability"), ["0", "1"], [0.25, 0.5], number="{:.2f}").rows
+        (('0', '0.25', Share(share=0.5)), ('1', '0.50', Share(share=1.0)))
+        """
         largest = max(numbers, default=0.0) or 1.0
         each = zip(labels, numbers, strict=True)
-        return cls(columns, tuple((label, number.format(value), value / largest) for label, value in each))
+        return cls(
+            (*columns, ""), tuple((label, number.format(value), Share(value / largest)) for label, value in each)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as SVG, and the name of the file that it is saved in."""
+    """A picture as SVG, the name of the file that it is saved in, and what it shows where there are several.
+
+    A `large` one is not made smaller than can be read where there is room to scroll.
+    """
 
     svg: str
     name: str
     large: bool = False
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +115,16 @@ class Listing:
     items: tuple[str, ...]
 
 
-Part = Text | Facts | Table | Bars | Picture | Listing
+Part = Headline | Text | Facts | Table | Picture | Listing
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with its parts."""
+    """A heading with its parts; a `half` one may stand beside another."""
 
     heading: str
     parts: tuple[Part, ...]
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from symveil.reports.report import Bars, Facts, Listing, Part, Report, Table, Text
+from symveil.reports.report import Cell, Facts, Headline, Listing, Marked, Part, Report, Share, Table, Text
 
 _BAR = 40
 
@@ -37,18 +37,27 @@ def report_text(report: Report, stream: TextIO, *, width: int, looking: bool) ->
 
 
 def _part(part: Part, heading: str, stream: TextIO, width: int, looking: bool) -> str:
+    if isinstance(part, Headline):
+        badge = f" ({part.badge})" if part.badge else ""
+        return writable(f"{part.number}{badge}: {_sentence(part.meaning)}", stream) + "\n"
     if isinstance(part, Text):
-        return writable(part.text.replace("**", ""), stream) + "\n"
+        return writable(_sentence(part.text), stream) + "\n"
     if isinstance(part, Listing):
         return "".join(f"- {writable(item.replace('**', ''), stream)}\n" for item in part.items)
     if isinstance(part, Facts):
         return table_text(heading, (), part.rows, stream, width=width, looking=looking)
     if isinstance(part, Table):
-        return table_text(heading, part.columns, part.rows, stream, width=width, looking=looking)
-    if isinstance(part, Bars):
-        rows = ((label, number, "█" * round(_BAR * share)) for label, number, share in part.rows)
-        return table_text(heading, (*part.columns, ""), rows, stream, width=width, looking=looking)
+        rows = (tuple(map(_cell, row)) for row in part.rows)
+        return table_text(heading, part.columns, rows, stream, width=width, looking=looking)
     return ""  # a picture is for pages
+
+
+def _sentence(text: str | Marked) -> str:
+    return str(text) if isinstance(text, Marked) else text.replace("**", "")
+
+
+def _cell(cell: Cell) -> str:
+    return "█" * round(_BAR * cell.share) if isinstance(cell, Share) else str(cell)
 
 
 def table_text(

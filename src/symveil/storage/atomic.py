@@ -310,7 +310,7 @@ def make_own_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or _is_foreign(status):
-        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(status.st_mode) else "somebody else's folder")
+        raise _planted(folder, "a symbolic link" if stat.S_ISLNK(status.st_mode) else "another account's folder")
     folder.chmod(0o700)
 
 
@@ -333,7 +333,7 @@ def _refuse_foreign(temporary: Path, status: os.stat_result) -> None:
     if status.st_nlink > 1:
         raise _planted(temporary, "a file that has another name too")
     if _is_foreign(status):
-        raise _planted(temporary, "somebody else's")
+        raise _planted(temporary, "another account's file")
 
 
 def _is_foreign(status: os.stat_result) -> bool:

@@ -1,4 +1,4 @@
-"""What a task answers: sections to look at, and the same as JSON, as a table and as a report.
+"""What a task answers: a report, and the same as JSON and as a table.
 
 One description, three uses: cards on the page, a self-contained HTML report, files to download.
 """
@@ -10,82 +10,54 @@ import html
 import io
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from symveil.reports.page import figure, page
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A heading, ready HTML, and a picture with the name of its file.
-
-    `wide` ones take the whole width, `tall` ones two rows; a `large` picture is not made smaller than can be
-    read, and scrolls.
-    """
-
-    heading: str
-    body: str = ""
-    svg: str = ""
-    picture: str = ""
-    after: str = ""
-    wide: bool = False
-    tall: bool = False
-    large: bool = False
-
-    def card(self) -> str:
-        """The section on the page."""
-        tools = ""
-        if self.svg:
-            name = html.escape(self.picture, quote=True)
-            tools = (
-                f'<div class="tools"><span class="quiet">picture</span>'
-                f'<button type="button" data-save="svg" data-name="{name}" '
-                f'aria-label="Download {html.escape(self.heading, quote=True)} as SVG">SVG</button>'
-                f'<button type="button" data-save="png" data-name="{name}" '
-                f'aria-label="Download {html.escape(self.heading, quote=True)} as PNG">PNG</button></div>'
-            )
-        # a picture that is wider than the screen scrolls, also by keyboard
-        picture = (
-            f'<figure{self._size()} tabindex="0" role="group" aria-label="{html.escape(self.heading, quote=True)}">'
-            f"{self.svg}</figure>"
-            if self.svg
-            else ""
-        )
-        kind = "card" + (" wide" if self.wide else "") + (" tall" if self.tall else "")
-        return (
-            f'<section class="{kind}"><div class="card-head"><h2>{html.escape(self.heading)}</h2>{tools}</div>'
-            f"{_reachable(self.body)}{picture}{_reachable(self.after)}</section>"
-        )
-
-    def _size(self) -> str:
-        width = re.search(r'<svg[^>]* width="([0-9.]+)"', self.svg) if self.large else None
-        return f' class="large" style="--natural:{float(width[1]):.0f}px"' if width else ""
+from symveil.reports.page import report_page, section_html
+from symveil.reports.report import Picture, Report, Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The sections, the JSON document and the table of an answer; `marks` are what tests and links look for."""
+    """The report, the JSON document and the table of an answer; `marks` are what tests and links look for.
 
-    title: str
-    sections: tuple[Section, ...]
+    Parameters
+    ----------
+    report
+        What is shown.
+    document, columns, rows
+        What can be downloaded besides.
+    marks
+        Attributes of the cards.
+    secret
+        Whether the report shows a secret word.
+    controls
+        Ready HTML of buttons, and the heading of the section that begins with them.
+    """
+
+    report: Report
     document: dict[str, object]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[object, ...], ...] = ()
     marks: tuple[tuple[str, str], ...] = ()
     secret: bool = False
+    controls: tuple[str, str] = ("", "")
 
     @classmethod
-    def without(cls, title: str, *, heading: str, body: str) -> Answer:
-        """What to do first, where there is nothing to answer yet; ready HTML."""
-        return cls(
-            title=title, sections=(Section(heading=heading, body=body, wide=True),), document={}, columns=(), rows=()
-        )
+    def without(cls, report: Report) -> Answer:
+        """What to do first, where there is nothing to answer yet."""
+        return cls(report=report, document={})
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections of the report."""
+        return self.report.sections
 
     def html(self) -> str:
         """All cards."""
         marks = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in self.marks)
-        return f'<div class="cards"{marks}>{"".join(section.card() for section in self.sections)}</div>'
+        heading, buttons = self.controls
+        cards = (card(section, buttons if section.heading == heading else "") for section in self.sections)
+        return f'<div class="cards"{marks}>{"".join(cards)}</div>'
 
     def json(self) -> str:
         """The JSON document, as the command line prints it."""
@@ -99,32 +71,49 @@ class Answer:
         writer.writerows(self.rows)
         return text.getvalue()
 
-    def report(self) -> str:
+    def page(self) -> str:
         """One HTML file that needs nothing else."""
         lead = "Made by symveil studio on this machine."
         if self.secret:
-            lead += " It shows a secret word: for its holder only."
-        return page(
-            self.title,
-            lead,
-            [
-                (section.heading, section.body + (figure(section.svg) if section.svg else "") + section.after)
-                for section in self.sections
-            ],
+            lead += " It shows secret sequences, or what follows from them: for their holder only."
+        return report_page(replace(self.report, lead=lead))
+
+
+def card(section: Section, controls: str = "") -> str:
+    """A section on the page, with what downloads its pictures."""
+    pictures = [part for part in section.parts if isinstance(part, Picture)]
+    alone = len(pictures) == 1
+    tools = _tools(pictures[0], section.heading) if alone else ""
+
+    def shown(picture: Picture) -> str:
+        caption = picture.caption or section.heading
+        # a picture that is wider than the screen scrolls, also by keyboard
+        figure = (
+            f'<figure{_size(picture)} tabindex="0" role="group" aria-label="{html.escape(caption, quote=True)}">'
+            f"{picture.svg}</figure>"
         )
+        if alone:
+            return figure
+        head = f'<div class="card-head"><h3>{html.escape(caption)}</h3>{_tools(picture, caption)}</div>'
+        return f"<div data-picture>{head}{figure}</div>"
+
+    return (
+        f'<section class="card{"" if section.half else " wide"}"{" data-picture" if alone else ""}>'
+        f'<div class="card-head"><h2>{html.escape(section.heading)}</h2>{tools}</div>'
+        f"{controls}{section_html(section, shown)}</section>"
+    )
 
 
-def _reachable(body: str) -> str:
-    """Tables that scroll on a narrow screen can be scrolled from the keyboard as well."""
-    return body.replace('<div class="scroll">', '<div class="scroll" tabindex="0" role="group" aria-label="table">')
+def _tools(picture: Picture, label: str) -> str:
+    name, label = (html.escape(each, quote=True) for each in (picture.name, label))
+    buttons = "".join(
+        f'<button type="button" data-save="{kind}" data-name="{name}" '
+        f'aria-label="Download {label} as {kind.upper()}">{kind.upper()}</button>'
+        for kind in ("svg", "png")
+    )
+    return f'<div class="tools">{buttons}</div>'
 
 
-def facts(rows: Sequence[tuple[str, str]]) -> str:
-    """Names and what they are, as a list of definitions; both are ready HTML."""
-    return '<dl class="facts">' + "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in rows) + "</dl>"
-
-
-def large(number: str, meaning: str, *, badge: str = "") -> str:
-    """A number to remember, and what it means; ready HTML."""
-    shown = f'<span class="badge {badge}">{badge}</span>' if badge else ""
-    return f'<p class="large"><strong>{number}</strong> {shown}</p><p>{meaning}</p>'
+def _size(picture: Picture) -> str:
+    width = re.search(r'<svg[^>]* width="([0-9.]+)"', picture.svg) if picture.large else None
+    return f' class="large" style="--natural:{float(width[1]):.0f}px"' if width else ""

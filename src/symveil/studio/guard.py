@@ -31,7 +31,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from symveil.randomness import new_token
 
 HOST = "127.0.0.1"
-"""Never `localhost`: that may lead to ::1, where somebody else may listen."""
+"""Never `localhost`: that may lead to ::1, where another program may listen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class Page:
     def _download(self, panel: Panel, kind: str) -> None:
         if panel.answer is None or panel.stale:
             return
-        content = {"json": panel.answer.json, "csv": panel.answer.csv, "html": panel.answer.report}[kind]()
+        content = {"json": panel.answer.json, "csv": panel.answer.csv, "html": panel.answer.page}[kind]()
         with self.client:
             ui.download.content(content, f"symveil-{panel.name}.{kind}", _DOWNLOADS[kind])
 

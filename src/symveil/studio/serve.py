@@ -82,7 +82,7 @@ def listening_socket(port: int | None) -> socket.socket:
         raise ParameterError("port", expected="a whole number from 0 to 65535", found=port) from None
     except OSError as error:
         listening.close()
-        raise ParameterError("port", expected="one that nobody uses", found=_why_not(wanted, error)) from None
+        raise ParameterError("port", expected="a free one", found=_why_not(wanted, error)) from None
     return listening
 
 

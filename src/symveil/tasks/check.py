@@ -43,7 +43,7 @@ from symveil.tasks.opacity import load_system
 from symveil.tasks.private_file import PrivateFile, beside, model_path, release_from_manifest
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
-"""Up to this length a guarantee is worked out for words that only the manifest speaks of."""
+"""Up to this length a guarantee is computed for words that only the manifest speaks of."""
 
 
 def check_manifest(
@@ -226,7 +226,7 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     """Everything that is promised, computed again: for the lengths in the output, else for those that it names."""
     ends = [bound for each in document["classes"] for bound in each["lengths"] if bound is not None]
     if lengths is None and not _quickly_worked_out(release, ends):
-        return Check("guarantee", False, "not worked out for such lengths without the output that has them")
+        return Check("guarantee", False, "not computed for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(release.promised(known, charged=document["charged"] is not None)))
     promise["unit"] = str(release.unit)

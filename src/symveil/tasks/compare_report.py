@@ -105,8 +105,7 @@ def comparison_page(comparison: Comparison) -> str:
     ]
     synthetic = "" if comparison.private.what is None else f"The private file has {comparison.private.what}. "
     lead = (
-        f"What the private file keeps of the true one. {synthetic}Nobody but the holder of the true file may see this "
-        "page."
+        f"What the private file keeps of the true one. {synthetic}Only the holder of the true file may see this page."
     )
     return page("symveil compare: a utility report", lead, sections, style=_STYLE)
 

@@ -192,7 +192,7 @@ def table_page(comparison: TableComparison) -> str:
             html_table(("row", "true", "released"), [tuple(map(html.escape, row)) for row in rows]),
         ),
     ]
-    lead = f"{comparison.what}. Nobody but the holder of the true file may see this page."
+    lead = f"{comparison.what}. Only the holder of the true file may see this page."
     return page("symveil compare: a table beside the true file", lead[0].upper() + lead[1:], sections)
 
 

@@ -48,11 +48,11 @@ class DemoRow:
     expected_error: float
     """Blocks changed in a typical trip of seven, averaged over the public model."""
     changed: float
-    """The share of all blocks of the file that were changed. Only a demo may look: nobody made these trips."""
+    """The share of all blocks of the file that were changed. Only a demo may look: these trips are made up."""
     unchanged_trips: float
     """The share of trips that came out as they were."""
     attacker: AttackerView
-    """What somebody learns of a typical trip who knows the map and sees the private one."""
+    """What an attacker learns of a typical trip who knows the map and sees the private one."""
     checked: bool
     release: FileRelease
 
@@ -206,14 +206,14 @@ def demo_report(demo: Demo, trips: Mapping[str, Trip]) -> str:
     """
     return page(
         "symveil demo: a week in Millford",
-        f"{demo.people} people told a survey where they drove in {DAYS} days: {demo.trips:,} trips on {demo.streets} "
-        f"blocks of {len(STREETS)} streets. Town, people and trips are made up, and that is the only reason why this "
-        "page may show the true trips beside the private ones.",
+        f"{demo.people} people answered a survey about where they drove in {DAYS} days: {demo.trips:,} trips on "
+        f"{demo.streets} blocks of {len(STREETS)} streets. Town, people and trips are made up, and that is the only "
+        "reason why this page may show the true trips beside the private ones.",
         [
             ("The town", _town()),
             ("True trips and private trips", _trips(demo, trips)),
             ("What an analyst still learns", _learned(demo)),
-            ("What nobody can learn", _hidden(demo)),
+            ("What no attacker can learn", _hidden(demo)),
             ("What it would have been as published", _published(demo)),
         ],
         style=_STYLE,
@@ -300,7 +300,7 @@ def _learned(demo: Demo) -> str:
         )
     )
     return (
-        "<h3>From the whole file, held by somebody trusted</h3>"
+        "<h3>From the whole file, held by a trusted office</h3>"
         "<p>If the survey office may see the trips and publishes a table, it needs little noise, and protects people "
         f"instead of single trips (<code>symveil count</code>). Here ε = {EPSILON_PER_PERSON} is for everything that a "
         "person has in the file, all of their trips together. Trips between the quarters of the town; bars are the "
@@ -309,7 +309,7 @@ def _learned(demo: Demo) -> str:
         + figure(_bars(demo.flows[:_MOST_BARS], "trips from quarter to quarter, with noise for each person"))
         + f"<p>{coverage(demo.flows)}</p>"
         "<h3>From a private file alone</h3>"
-        "<p>If nobody may be trusted with the true trips, each is made private by the driver's own telephone. The "
+        "<p>If no one may be trusted with the true trips, each is made private by the driver's own telephone. The "
         f"analyst has the private file with ε = {best.epsilon} and the public law of its noise, and undoes, on "
         "average, what the noise has done (<code>symveil estimate</code>). That takes a far larger ε, which protects a "
         "single trip hardly at all (see below):</p>"
@@ -339,18 +339,18 @@ def _hidden(demo: Demo) -> str:
     before = demo.rows[0].attacker
     most = demo.rows[-1]
     return (
-        "<p>Take somebody who knows the town, this program and all trips of everybody else, and who knows of yours "
+        "<p>Take an attacker who knows the town, this program and all trips of everybody else, and who knows of yours "
         "that it was one of two. They would guess right every second time. After they have seen its private version, "
         "they are right at most so often, however clever they are, where the two trips differ in</p>"
         + table(("ε", "one block", *(f"{blocks} blocks" for blocks in apart[1:])), rows)
-        + f"<p>With the table of quarters (ε = {EPSILON_PER_PERSON} per person) they want to know whether somebody "
+        + f"<p>With the table of quarters (ε = {EPSILON_PER_PERSON} per person) they want to know whether a person "
         f"took part, and are right at most {_surest(EPSILON_PER_PERSON)} of the time.</p>"
-        "<p>Somebody who knows only the map, and takes every trip for as likely as any other, names "
+        "<p>An attacker who knows only the map, and takes every trip for as likely as any other, names "
         f"{percent(before.symbol.before)} of the {TYPICAL_LENGTH} blocks of a trip before, and "
         f"{percent(before.word.before)} of whole trips. With the private trip:</p>"
         + table(("ε", "blocks named", "whole trips named"), seen)
         + f"<p>So ε = {most.epsilon} hides little of a single trip. It is shown because then the private file alone "
-        "answers questions with intervals; choose a smaller ε where single trips matter, or let somebody trusted "
+        "answers questions with intervals; choose a smaller ε where single trips matter, or let a trusted office "
         "count.</p>" + '<dl class="plain"><dt>Hidden in the private files</dt>'
         "<dd>Where exactly a trip began or ended, which way it took, on which side it went round a block; the less, "
         f"the more blocks it concerns. A typical trip of {TYPICAL_LENGTH} blocks has "
@@ -359,7 +359,7 @@ def _hidden(demo: Demo) -> str:
         "part.</dd>"
         "<dt>Not hidden, and you should know</dt><dd>How many trips the private files have, in which order, and how "
         "many blocks each of them has. Roughly where in town it was: trips that have no block in common lose "
-        f"{TYPICAL_LENGTH} × ε/{ADJACENCY}. And losses add up: if somebody knew which {MOST_TRIPS} trips are yours, "
+        f"{TYPICAL_LENGTH} × ε/{ADJACENCY}. And losses add up: if an attacker knew which {MOST_TRIPS} trips are yours, "
         f"these would lose {MOST_TRIPS} times as much together, {MOST_TRIPS} × {most.epsilon} = "
         f"{MOST_TRIPS * most.epsilon} at ε = {most.epsilon}. The private files do not say whose a trip is; who needs a "
         "promise for persons takes the table, or a ledger of budgets.</dd></dl>"

@@ -56,7 +56,7 @@ class PublicAverages:
     expected_cost: float | None = None
     """What the wrong symbols cost together, where costs are given."""
     attacker: AttackerView | None = None
-    """How often somebody who knows the public model guesses right."""
+    """How often an attacker who knows the public model guesses right."""
     versions: AttackerView | None = None
     """The same with several private versions of one word."""
 
@@ -326,7 +326,7 @@ class Explanation:
     bound: LowerBound | None = None
     """The least expected error of any private mechanism, on average over the public model, not for this word."""
     attacker: AttackerView | None = None
-    """How often somebody who knows the public model guesses right, on average over it, not for this word."""
+    """How often an attacker who knows the public model guesses right, on average over it, not for this word."""
     versions: AttackerView | None = None
     """The same with several private versions of one word."""
 

@@ -11,7 +11,7 @@ from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.conversions import shortened
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
-from symveil.reports.report import Bars, Report, Section, Table, facts_report
+from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.tasks.doubts import (
     attacker_facts,
     doubts,
@@ -56,7 +56,7 @@ def explanation_report(explanation: Explanation) -> Report:
         facts.append(("protection", explanation.protection.sentence()))
     facts += choice_facts(mechanism)
     if law.bounds:
-        why = " (B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words are not told apart"
+        why = " (B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words all have the same weight"
         facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g}{why}"))
     if mechanism.metric == "levenshtein":
         near_words = [f"{law.label(index)}: {count}" for index, count in enumerate(law.counts) if count is not None]
@@ -166,5 +166,5 @@ def _law_section(law: DistanceLaw) -> Section:
     labels = [law.label(index) for index in shown]
     return Section(
         heading,
-        (Bars.from_numbers((_unit(law), "probability"), labels, [chances[index] for index in shown]),),
+        (Table.from_numbers((_unit(law), "probability"), labels, [chances[index] for index in shown]),),
     )

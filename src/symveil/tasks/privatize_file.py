@@ -62,7 +62,7 @@ from symveil.tasks.privatize import check_choice_names, described_choice
 
 _RECORDS = 10_000
 _FEWEST = 20
-"""Of fewer records nothing is said about how many values there are."""
+"""With fewer records there is no warning about the number of values."""
 _NEARLY = 0.9
 _EMPTY = (None, "", '""')
 _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d\d/\d\d|\d{1,2}:\d\d(:\d\d|\b))")
@@ -126,8 +126,8 @@ class _Column:
         what = f"`keep` of {self._name!r}"
         if self._is_time or (filled and stamps >= _NEARLY * len(filled)):
             return (
-                f"{what} passes times as they are, unprotected: who knows when somebody was somewhere can find the "
-                "sequence; leave it out, or keep a coarser column"
+                f"{what} passes times as they are, unprotected: an attacker who knows when a person was somewhere can "
+                "find the sequence; leave it out, or keep a coarser column"
             )
         if _nearly_all_differ(self._values) or _nearly_all_differ(self._first):
             return (
@@ -150,12 +150,12 @@ class FileRelease:
     manifest_file: Path
     manifest: dict[str, Any] = field(repr=False)
     already_done: bool = False
-    """Whether an earlier run had finished this release: nothing was drawn and nobody charged."""
+    """Whether an earlier run had finished this release: nothing was drawn and no one was charged."""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What should be looked at before the file leaves the house; also raised as a `SymveilWarning`."""
+    """What the holder should look at before the file is published; also raised as a `SymveilWarning`."""
     persons: int | None = None
-    """How many persons were charged; None: nobody was. For the holder: it is not in the manifest."""
+    """How many persons were charged; None: no one was. For the holder: it is not in the manifest."""
     largest_charge: str | None = None
     """What was charged to the person who paid most."""
     true_error: dict[str, float] | None = field(default=None, repr=False)
@@ -361,7 +361,7 @@ def release_file(
             "use a larger epsilon, or a public bound `max_length` where sequences are short"
         )
     if run.ledger is None and columns.person is not None:
-        notes.append("nobody is charged: `person` says who pays, and there is no `ledger`")
+        notes.append("no one is charged: `person` says who pays, and there is no `ledger`")
     with job.explained():
         finished = protocol.run(run.ledger, release.price, run.over_budget)
     bill = finished.bill

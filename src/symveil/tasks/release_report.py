@@ -218,7 +218,7 @@ def release_report(release: FileRelease, *, page: str) -> Report:
     notes = [*release.notes, *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))]
     if release.already_done:
         notes += [
-            "this release was finished before: its output stands, nothing was drawn and nobody was charged again",
+            "this release was finished before: its output is unchanged, nothing was drawn and no one was charged again",
             "nothing is kept of its secret words, so only its records were compared with the input; other words need "
             "another `release_id`",
         ]
@@ -261,7 +261,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         *times_in_words(manifest),
         (
             "charged",
-            "nobody: there was no ledger" if manifest["charged"] is None else f"{manifest['charged']} a sequence",
+            "no one: there was no ledger" if manifest["charged"] is None else f"{manifest['charged']} a sequence",
         ),
         ("written by", f"symveil {manifest['version']}"),
         ("SHA-256 of the private file", manifest["digests"]["output"]),
@@ -269,13 +269,13 @@ def release_page(manifest: Mapping[str, Any]) -> str:
     own_section = {"attacker", "for scale"}
     promises = [f"**{name}**: {text}" for name, text in in_numbers(manifest) if name not in own_section]
     drawn = (
-        "Each sequence in the private file was drawn at random near the true one. Whatever somebody knows already, the "
-        f"file lets them prefer one of two sequences that {_apart(manifest)} by a factor of at most {shift}."
+        "Each sequence in the private file was drawn at random near the true one. Whatever an attacker knows already, "
+        f"the file lets them prefer one of two sequences that {_apart(manifest)} by a factor of at most {shift}."
     )
     unprotected = Listing(tuple(passes_unprotected(manifest)))
     attacker = _attacker_section(manifest)
     recheck = (
-        "Whoever has the private file and its manifest can work all of it out anew: `symveil check "
+        "With the private file and its manifest anyone can compute all of this again: `symveil check "
         f"{output['file']}.manifest.json`"
     )
     passing = Text("These pass as they are, unprotected:")

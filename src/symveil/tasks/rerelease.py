@@ -86,7 +86,7 @@ def _rate(row: dict[str, Any]) -> float | None:
 
 
 _LARGEST_METRIC = 1500
-"""Up to so many symbols it is worked out whether costs are positive definite."""
+"""Up to so many symbols it is computed whether costs are positive definite."""
 
 
 class Rerelease:

@@ -154,7 +154,7 @@ Outside = Literal["error", "drop", "outside"]
 OUTSIDE = "outside"
 """The symbol of positions that have none, where it was asked for."""
 
-NOT_PRIVATE = "symbols are not private: they say where somebody was; symveil privatize is the next step"
+NOT_PRIVATE = "symbols are not private: they say where a person was; symveil privatize is the next step"
 MATCHED = (
     "each trip is matched as a whole, by itself, to the legal path of links that explains its positions best; links "
     "without a position are filled in"

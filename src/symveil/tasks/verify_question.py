@@ -68,7 +68,7 @@ class Question:
     silent: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "A label that nobody sees, nor how long it lasts. Repeatable.",
+            "A label that the attacker does not see, nor how long it lasts. Repeatable.",
             label="Silent labels",
             domain=Several(placeholder="L"),
         ),

@@ -7,7 +7,7 @@ there; at an edge both meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.graphs.csr import Csr
+from symveil.numbers.once import computed_once
 from symveil.trellis.semirings import Semiring, Values
 
 Floats = NDArray[np.float64]
@@ -22,7 +23,7 @@ Indices = NDArray[np.int64]
 
 
 class Steps(Protocol):
-    """What passes go over."""
+    """What passes go over, from the end on."""
 
     @property
     def length(self) -> int:
@@ -36,7 +37,20 @@ class Steps(Protocol):
         """What is to come from each state, by what is to come after a step: a new array."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepsBothWays(Steps, Protocol):
+    """What passes go over from the beginning on too."""
+
+    def along(self, position: int, before: Values) -> Values:
+        """What came before at the end of each edge, by what came before in each state."""
+
+    def into(self, position: int, arriving: Values) -> Values:
+        """What came before in each state, by what came before at the end of each edge: a new array."""
+
+    def meet(self, position: int, arriving: Values, after: Values) -> Values:
+        """What paths are worth that take each edge."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Trellis:
     """`length` steps along the edges of one graph; what a step is worth may differ from position to position.
 
@@ -71,10 +85,28 @@ class Trellis:
         worth, reached = self.worth and self.worth(position), after[self.edges.target]
         return self.semiring.sums(self.edges, reached if worth is None else self.semiring.times(worth, reached))
 
-    def along(self, position: int, before: Values, source: Indices) -> Values:
+    def along(self, position: int, before: Values) -> Values:
         """What came before at the end of each edge, by what came before at its source."""
-        worth, values = self.worth and self.worth(position), before[source]
+        worth, values = self.worth and self.worth(position), before[self._source]
         return values if worth is None else self.semiring.onwards(worth, values)
+
+    def into(self, position: int, arriving: Values) -> Values:
+        """What came before in each state, by what came before at the end of each edge."""
+        del position  # edges lead to the same states everywhere
+        return self.semiring.sums(self._reversed, arriving)
+
+    def meet(self, position: int, arriving: Values, after: Values) -> Values:
+        """What paths are worth that take each edge."""
+        del position
+        return self.semiring.meet(arriving, after[self.edges.target])
+
+    @computed_once
+    def _source(self) -> Indices:
+        return self.edges.source
+
+    @computed_once
+    def _reversed(self) -> Csr:
+        return self.edges.reversed()
 
 
 def backward(steps: Steps, *, begin: int = 0, settles: bool = False) -> list[Values]:
@@ -175,66 +207,117 @@ def scaled(layer: Floats, axes: int | tuple[int, ...] | None, into: Floats | Non
     return np.divide(layer, divisor, out=into), np.log(divisor)
 
 
-def forward(trellis: Trellis, start: Values) -> Iterator[Values]:
+def scaled_total(steps: Steps, axes: int | tuple[int, ...] | None, *, begin: int = 0) -> tuple[Floats, Floats]:
+    """The same, of position `begin` alone: no other layer is kept.
+
+    Parameters
+    ----------
+    steps
+        What the pass goes over.
+    axes
+        Along which the largest value is looked for; None: all.
+    begin
+        The first position.
+    """
+    layers = scaled_layers_back(steps, axes, begin=begin)
+    layer, log = next(layers)
+    for layer, log in layers:  # noqa: B007 - the last ones count
+        pass
+    return layer, log
+
+
+def forward(steps: StepsBothWays, start: Values, *, begin: int = 0) -> Iterator[Values]:
     """What came before in each state, layer by layer, each when it is needed.
 
     Parameters
     ----------
-    trellis
+    steps
         What the pass goes over.
     start
         What beginning in each state is worth.
+    begin
+        The first position.
     """
-    source, into = trellis.edges.source, trellis.edges.reversed()
     layer = start
     yield layer
-    for position in range(trellis.length):
-        layer = trellis.semiring.sums(into, trellis.along(position, layer, source))
+    for position in range(begin, steps.length):
+        layer = steps.into(position, steps.along(position, layer))
         yield layer
 
 
 def scaled_forward(
-    trellis: Trellis, start: Floats, axes: int | tuple[int, ...] | None
+    steps: StepsBothWays, start: Floats, axes: int | tuple[int, ...] | None, *, begin: int = 0
 ) -> Iterator[tuple[Floats, Floats]]:
     """The same in floats, scaled as in `scaled_backward`.
 
     Parameters
     ----------
-    trellis
+    steps
         What the pass goes over.
     start
         What beginning in each state is worth.
     axes
         Along which the largest value is looked for; None: all.
+    begin
+        The first position.
     """
-    source, into = trellis.edges.source, trellis.edges.reversed()
     layer, log = scaled(start, axes)
     yield layer, log
-    for position in range(trellis.length):
-        layer = trellis.semiring.sums(into, trellis.along(position, layer, source))
+    for position in range(begin, steps.length):
+        layer = steps.into(position, steps.along(position, layer))
         layer, more = scaled(layer, axes, layer)
         log = log + more
         yield layer, log
 
 
-def through_edges(trellis: Trellis, start: Values, behind: list[Values] | None = None) -> Iterator[Values]:
+def through_edges(steps: StepsBothWays, start: Values, behind: list[Values] | None = None) -> Iterator[Values]:
     """For each position what all paths are worth that take each edge there.
 
     Parameters
     ----------
-    trellis
+    steps
         What the passes go over.
     start
         What beginning in each state is worth.
     behind
         The layers of its backward pass, where they are known.
     """
-    layers, layer = behind or backward(trellis), start
-    source, into = trellis.edges.source, trellis.edges.reversed()
-    for position in range(trellis.length):
-        arriving = trellis.along(position, layer, source)
-        yield trellis.semiring.meet(arriving, layers[position + 1][trellis.edges.target])
-        layer = trellis.semiring.sums(into, arriving)
+    layers, layer = behind or backward(steps), start
+    for position in range(steps.length):
+        arriving = steps.along(position, layer)
+        yield steps.meet(position, arriving, layers[position + 1])
+        layer = steps.into(position, arriving)
+
+
+def scaled_through_edges(
+    steps: StepsBothWays,
+    start: Floats,
+    axes: int | tuple[int, ...] | None,
+    *,
+    begin: int = 0,
+    behind: list[Floats] | None = None,
+) -> Iterator[Floats]:
+    """The same in floats, up to one factor for all edges of a position; with `axes`, for each of the others.
+
+    Parameters
+    ----------
+    steps
+        What the passes go over.
+    start
+        What beginning in each state is worth.
+    axes
+        Along which the largest value is looked for, to divide by it; None: all.
+    begin
+        The first position.
+    behind
+        The layers of its scaled backward pass from `begin` on, where they are known.
+    """
+    layers, layer = behind or scaled_backward(steps, axes, begin=begin)[0], start
+    for position in range(begin, steps.length):
+        arriving = steps.along(position, layer)
+        yield steps.meet(position, arriving, layers[position - begin + 1])
+        layer = steps.into(position, arriving)
+        layer, _ = scaled(layer, axes, layer)
 
 
 # --- draws ---------------------------------------------------------------------------------------
@@ -265,6 +348,31 @@ def chosen_edges(edges: Csr, values: Floats, states: Indices, uniform: Floats) -
     for row in np.flatnonzero(values[edge] <= 0):  # rounding led to an impossible one
         edge[row] = low[row] + np.flatnonzero(values[low[row] : high[row]] > 0)[-1]
     return np.asarray(edge)
+
+
+def drawn_paths(edges: Csr, values: Iterable[Floats], start: int, uniform: Floats) -> Indices:
+    """The edges of paths that are drawn step by step, a row for each: with chances in proportion to values.
+
+    Parameters
+    ----------
+    edges
+        The graph.
+    values
+        For each position one number per edge, above 0 for an edge of every state that a path may be in.
+    start
+        Where paths begin.
+    uniform
+        For each path, a row, and each position a number from 0 to 1, 1 excluded.
+
+    >>> edges = Csr(first=np.array([0, 2, 3]), target=np.array([0, 1, 0]))
+    >>> drawn_paths(edges, [np.ones(3)] * 3, 0, np.array([[0.1, 0.6, 0.0], [0.9, 0.9, 0.4]])).tolist()
+    [[0, 1, 2], [1, 2, 0]]
+    """
+    taken, states = np.empty(uniform.shape, dtype=np.int64), np.full(len(uniform), start)
+    for position, of_edges in enumerate(values):
+        taken[:, position] = chosen_edges(edges, of_edges, states, uniform[:, position])
+        states = edges.target[taken[:, position]]
+    return taken
 
 
 def _cumulative_shares(edges: Csr, values: Floats) -> Floats:

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
+from symveil.numbers.ranges import offsets
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
@@ -65,7 +66,7 @@ class Groups:
         counts = np.bincount(number, minlength=len(self.row))
         left = counts > 0
         return Groups(
-            np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64), self.row[left], self.spare[left],
+            offsets(counts[left]), self.row[left], self.spare[left],
             self.paths[remaining], self.end[remaining], self.origin[remaining], self.may_own[remaining],
             self.may_other[remaining], self.apart,
         )  # fmt: skip
@@ -196,14 +197,11 @@ def block_groups(
 def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) -> tuple[Integers, Integers] | None:
     """(states, start): all paths of `steps` steps from the starts at steps low − 1 … high − 1, through live states."""
     states, start = starts[:, None], starts
-    degree = np.diff(graph.first)
     for step in range(steps):
         now = states[:, -1]
-        counts = degree[now]
-        if counts.sum() > _MOST_PATHS:
+        if graph.ahead.degrees[now].sum() > _MOST_PATHS:
             return None
-        row = np.repeat(np.arange(len(now)), counts)
-        edge = np.repeat(graph.first[now], counts) + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        row, edge = graph.ahead.expand(now)
         reached = graph.other[edge]
         live = np.asarray(graph.live[low + step : high + step + 1].any(axis=0))[reached]
         states = np.column_stack([states[row[live]], reached[live]])
@@ -247,7 +245,7 @@ def differences(graph: CostGraph, adjacency: int) -> tuple[list[Integers], list[
     if edges**2 > 16_000_000 or edges**2 * graph.steps > 400_000_000:
         return None
     beyond = adjacency + 1
-    source = np.repeat(np.arange(graph.size), np.diff(graph.first))
+    source = graph.ahead.source
     differ = (graph.symbol[graph.other][:, None] != graph.symbol[graph.other][None, :]).astype(np.int64)
     before = [np.full((graph.size, graph.size), beyond)]
     before[0][graph.starts, graph.starts] = 0

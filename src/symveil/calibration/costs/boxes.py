@@ -26,6 +26,10 @@ from symveil.calibration.costs.contexts import extended, left_contexts, right_co
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
 from symveil.calibration.costs.steps import enclose, enclose_longer, next_left_boxes, next_right_boxes
+from symveil.graphs.csr import Csr
+from symveil.numbers.ranges import offsets, spread
+from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.semirings import FLOATS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,13 +73,9 @@ class Windows:
 
 def rows_needed(back: Integers, earlier: Integers, longest: int) -> float:
     """How many rows there would be."""
-    ways: NDArray[np.float64] = np.ones(len(back) - 1)
-    counts = [float(ways.sum())]
-    source = np.repeat(np.arange(len(back) - 1), np.diff(back))
-    for _ in range(longest):
-        ways = np.bincount(source, weights=ways[earlier], minlength=len(back) - 1).astype(np.float64)
-        counts.append(float(ways.sum()))
-    return sum(counts)
+    every = np.ones(len(back) - 1)
+    paths = Trellis(edges=Csr(first=back, target=earlier), length=longest, semiring=FLOATS, final=every)
+    return sum(float(ways.sum()) for ways in backward(paths))
 
 
 def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
@@ -94,14 +94,13 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
     for length in range(longest):
         now = farthest[-1]
         degree = np.diff(back)[now]
-        row = np.repeat(np.arange(begin[-2], begin[-1]), degree)
-        number = np.arange(len(row)) - np.repeat(np.cumsum(degree) - degree, degree)
-        reached = earlier[np.repeat(back[now], degree) + number]
-        first = begin[-1] + np.concatenate([[0], np.cumsum(degree)])[:-1]
+        which, edge = spread(degree, back[now])
+        row, reached = begin[-2] + which, earlier[edge]
+        first = begin[-1] + offsets(degree)[:-1]
         if length == 0:
             before = reached
         else:  # the same state added to the row's own prefix, whose children were listed in the same order
-            before = np.repeat(firsts[-1][prefix[-1] - begin[-3]], degree) + number
+            before = spread(degree, firsts[-1][prefix[-1] - begin[-3]])[1]
         firsts.append(first)
         others.append(np.arange(begin[-1], begin[-1] + len(row)))
         state.append(state[-1][row - begin[-2]])
@@ -117,21 +116,19 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         counts = [np.diff(np.append(each, begin[k + 2])) for k, each in enumerate(firsts)]
         shorter, short_first = counts[-1], firsts[-1]
         of_prefix = prefix[-1] - begin[-3]
-        degree = shorter[of_prefix]
-        counts.append(degree)
-        number = np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
-        away = np.repeat(short_first[of_prefix], degree) + number
+        counts.append(shorter[of_prefix])
+        which, away = spread(counts[-1], short_first[of_prefix])
         others.append(away)
-        first = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        first = offsets(np.concatenate(counts))
         other = np.concatenate(others)
-        moved = (away, np.repeat(np.arange(begin[-2], begin[-1]), degree))
+        moved = (away, begin[-2] + which)
     every_prefix = np.concatenate(prefix)
     whole = np.flatnonzero(every_prefix >= 0)
     rows = begin[-1]
     begins, targets, offset = [], [], 0
     for source, target in ((every_prefix[whole], whole), moved):
         order = np.argsort(source, kind="stable")
-        begins.append(offset + np.concatenate([[0], np.cumsum(np.bincount(source, minlength=rows))]))
+        begins.append(offset + offsets(np.bincount(source, minlength=rows)))
         targets.append(target[order])
         offset += len(target)
     return Windows(

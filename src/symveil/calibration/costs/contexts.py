@@ -1,8 +1,8 @@
 """Many contexts of one block at once: every way to go on for a few symbols before it and after it.
 
-See docs/theory/certificates.md, *Contexts*. The box at an anchor a few symbols away, moved to the block along known
-symbols, is a box again: l and ω are moved by the same non-negative matrix. With such boxes for all left contexts i
-and all right contexts j of a block, f(R) of all pairs (i, j) at one R is three products of matrices and a few touched
+See docs/theory/certificates.md, *Mean-value bound*. The box at an anchor a few symbols away, moved to the block along
+known symbols, is a box again: l and ω are moved by the same non-negative matrix. With such boxes for all left contexts
+i and all right contexts j of a block, f(R) of all pairs (i, j) at one R is three products of matrices and a few touched
 states. Pairs with f ≤ 0 are proved; the others get a bound of their own and go on to the search one by one. Rounding
 is that of `nodes`: f + 4γ·F ≤ 0, with F replaced by the largest that any pair can have.
 """

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import live_states
 from symveil.numbers.once import computed_once
+from symveil.trellis.passes import Trellis, backward, forward
+from symveil.trellis.semirings import BOOLEANS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -55,6 +58,11 @@ class CostGraph:
     def size(self) -> int:
         """K."""
         return len(self.final)
+
+    @computed_once
+    def ahead(self) -> Csr:
+        """The edges, by the states that they leave."""
+        return Csr(first=self.first, target=self.other)
 
     @property
     def phases(self) -> int:
@@ -137,9 +145,7 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     entered = np.unique(target * letters + symbol)
     if len(np.unique(entered // letters)) < len(entered):  # split states by the symbol that enters them
         state_of = np.append(entered // letters, graph.start)
-        degree = np.diff(graph.first)[state_of]
-        edge = np.repeat(graph.first[state_of], degree) + _counted(degree)
-        source = np.repeat(np.arange(len(state_of)), degree)
+        source, edge = graph.expand(state_of)
         target = np.searchsorted(entered, target[edge] * letters + symbol[edge])
         symbol, weight, final = symbol[edge], weight[edge], final[state_of]
         starts = np.array([len(entered)], dtype=np.int64)
@@ -160,24 +166,23 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     size = len(final)
     own = np.zeros(size, dtype=np.int64)
     own[target] = symbol
-    order = np.lexsort((target, source))
-    first, other, ahead = _listed(source[order], target[order], weight[order], size)
-    order = np.lexsort((source, target))
-    back, earlier, behind = _listed(target[order], source[order], weight[order], size)
+    rising = np.argsort(target, kind="stable")
+    ahead = Csr.from_edges(source[rising], target[rising], size)
+    behind, weight = ahead.reversed(), weight[rising].astype(np.float64)
     steps = language.largest_distance
     return CostGraph(
         weights=weights,
         steps=steps,
-        first=first,
-        other=other,
-        weight=ahead,
-        back=back,
-        earlier=earlier,
-        earlier_weight=behind,
+        first=ahead.first,
+        other=ahead.target.astype(np.int64),
+        weight=ahead.in_order(weight),
+        back=behind.first,
+        earlier=behind.target.astype(np.int64),
+        earlier_weight=behind.in_order(weight),
         symbol=own,
         final=np.ascontiguousarray(final, dtype=np.float64),
         starts=starts,
-        live=_live(first, other, final > 0, starts, steps),
+        live=_live(Csr(first=ahead.first, target=ahead.target), final > 0, starts, steps),
         metric_at=np.array([0, *costs.metric_of[begin:]], dtype=np.int64),
         is_chain=is_chain,
         padding=padding,
@@ -190,25 +195,9 @@ def _first_symbols(weights: RunWeights) -> Booleans:
     return live[: len(weights.language.alphabet)]
 
 
-def _counted(degree: Integers) -> Integers:
-    return np.arange(int(degree.sum())) - np.repeat(np.cumsum(degree) - degree, degree)
-
-
-def _listed(rows: Integers, columns: Integers, weight: Floats, size: int) -> tuple[Integers, Integers, Floats]:
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))]).astype(np.int64)
-    return offsets, columns.astype(np.int64), np.ascontiguousarray(weight, dtype=np.float64)
-
-
-def _live(first: Integers, other: Integers, accepting: Booleans, starts: Integers, steps: int) -> Booleans:
+def _live(edges: Csr, accepting: Booleans, starts: Integers, steps: int) -> Booleans:
     """live[j, x]: some word of the language is in x after j steps."""
-    size = len(accepting)
-    source = np.repeat(np.arange(size), np.diff(first))
-    reached = np.zeros((steps + 1, size), dtype=np.bool_)
-    reached[0, starts] = True
-    for step in range(steps):
-        reached[step + 1, other[reached[step, source]]] = True
-    alive = np.zeros((steps + 1, size), dtype=np.bool_)
-    alive[steps] = accepting
-    for step in reversed(range(steps)):
-        alive[step, source[alive[step + 1, other]]] = True
-    return reached & alive
+    words = Trellis(edges=edges, length=steps, semiring=BOOLEANS, final=accepting)
+    begins = np.isin(np.arange(edges.state_count), starts)
+    reached: Booleans = np.stack(list(forward(words, begins)))
+    return reached & np.stack(backward(words))

@@ -23,6 +23,7 @@ from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
 from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slices
+from symveil.numbers.ranges import offsets
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
 _MOST_HALVES = 300 << 20
@@ -213,9 +214,9 @@ class LocalSearch(BlockValues):
         rows = groups.row_of
         prefix, _ = numbered([rows, *states.T[:half]])
         order = np.argsort(prefix, kind="stable")
-        prefix_first = np.concatenate([[0], np.cumsum(np.bincount(prefix))]).astype(np.int64)
+        prefix_first = offsets(np.bincount(prefix))
         widths = np.diff(balls.first)[states[member, half - 1]] * graph.phases
-        suffix_first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        suffix_first = offsets(widths)
         return path_extremes(  # type: ignore[no-any-return]
             *self._moves, *self.left.arrays(), *self.right.arrays(), left_slots, right_slots, low, half, prefix_first,
             order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -84,10 +85,7 @@ def proved_loss(
     every = enumeration(weighting)
     enumerated = None if every is None else every.loss(rate)
     if enumerated is not None:
-        pairs = () if enumerated.pair is None else (enumerated.pair,)
-        loss = min(enumerated.loss, 2 * weighting.drops * rate)
-        farthest = max(enumerated.by_distance, default=0)
-        return ProvedLoss(loss, enumerated.how, enumerated.attained, pairs, farthest=farthest)
+        return replace(enumerated, loss=min(enumerated.loss, 2 * weighting.drops * rate))
     return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
 
 

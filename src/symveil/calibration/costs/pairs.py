@@ -1,7 +1,6 @@
 """Pairs of words and what they lose: the lower end of a certificate, in floats.
 
-See docs/theory/certificates.md, *The lower end*. A pair of feasible adjacent words loses at least what the released
-word
+See docs/theory/certificates.md, *Refinement*. A pair of feasible adjacent words loses at least what the released word
 that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
 both words alike or one of them alone, finds pairs that lose more, also with several blocks.
 """
@@ -33,7 +32,7 @@ _MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
 _PUBLIC_WORDS = 3
 
 _known: LastFew[tuple[object, ...], list[Pair]] = LastFew(16)
-"""Pairs of public words: whoever chooses a mechanism asks for them, and then whoever certifies it."""
+"""Pairs of public words: first the choice of a mechanism needs them, then its certificate."""
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:

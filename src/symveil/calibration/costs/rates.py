@@ -1,17 +1,18 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
-See docs/theory/certificates.md, *Rates*. Nothing is assumed about how the loss depends on the rate: the rate that is
-returned was proved by itself. Pairs of words that were found on the way say how much can be left: their losses are
-computed at other rates in floats, and the smallest rate at which one of them exceeds ε is a limit for any proof.
+See docs/theory/certificates.md, *Refinement*. The rate that is returned was proved by itself. Pairs of words that were
+found on the way say how much can be left (`Bracket`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Answers, Entry, proposed_rate, question_digest
+from symveil.calibration.answers import Entry, Rates
+from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.certify import certified_loss, certified_rate
 from symveil.calibration.costs.loss import (
@@ -22,14 +23,7 @@ from symveil.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.calibration.costs.pairs import (
-    Pair,
-    is_feasible,
-    pair_losses,
-    pairs_of_public_words,
-    rate_ruled_out,
-    worse_pair,
-)
+from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
@@ -53,7 +47,7 @@ _MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
 _MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 
-_answers: Answers[CertifiedRate] = Answers()
+_answers = Rates()
 
 
 def certify_cost(
@@ -97,32 +91,27 @@ def certify_cost(
     >>> round(float(found.rate), 2), found.how                                # ε/b, on Σⁿ
     (1.5, 'exact')
     """
-    if claimed is not None:
-        entry = {"rate": str(claimed), "windows": "long" if long_windows else "short"}
-        proved = _RateSearch(weighting, epsilon, nodes, progress or silent).proved_anew(entry)
-        return weighting.classic(epsilon) if proved is None else proved
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    key = question_digest(FORMAT, weighting.digest, str(epsilon), nodes, evaluations)
     search = _RateSearch(weighting, epsilon, nodes, progress or silent)
-    if is_enumerable(weighting):  # such answers are quick
-        return _answers.of(key, lambda: search.run(evaluations))
-    return _answers.of(key, lambda: search.run(evaluations), prove=search.proved_anew, written=search.written)
+    result = _answers.best(
+        (FORMAT, weighting.digest, str(epsilon), nodes, evaluations),
+        least=search.classic,
+        most=epsilon * 1000,
+        search=lambda: search.run(evaluations),
+        prove=lambda rate, entry: search.proved_anew(rate, entry or {"windows": "long" if long_windows else "short"}),
+        claimed=claimed,
+        on_disk=not is_enumerable(weighting),
+        written=search.written,
+    )
+    return weighting.classic(epsilon) if result is None else result
 
 
-class _RateSearch:
+class _RateSearch(Bracket):
     def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int | None, progress: Progress) -> None:
-        self._weighting = weighting
-        self._epsilon = epsilon
+        super().__init__(weighting, epsilon)
         self._nodes = nodes
         self._progress = progress
-        self._classic = epsilon / (2 * weighting.drops)
-        # no rate above it is of use: some adjacent words differ by that much, unless they are found not to
-        self._limit = epsilon / weighting.drops
-        self._pairs: list[Pair] = []
-        self._last_limit: tuple[Fraction, list[Pair], Fraction] | None = None  # from these pairs
-        self._best: tuple[Fraction, ProvedLoss] | None = None
-        self._failed: Fraction | None = None
         self._evaluated, self._evaluations = 0, 1
         self._patient = False  # whether longer windows are used
         self._stalled = 0  # how many proofs failed with a bound that is the classic one
@@ -132,7 +121,7 @@ class _RateSearch:
     @computed_once
     def _possible(self) -> int:
         """How many rates can be tried in minutes."""
-        return rates_that_can_be_tried(self._weighting)
+        return rates_that_can_be_tried(self.weighting)
 
     def run(self, evaluations: int) -> CertifiedRate:
         """The best rate that so many evaluations prove."""
@@ -143,14 +132,12 @@ class _RateSearch:
         if self._possible <= FEW_EVALUATIONS:
             return self._with_few(evaluations)
         if self._nodes != 0:
-            self._pairs += pairs_of_public_words(self._weighting, self._limit)
-        away, guess, failures = min(_FIRST_AWAY, _FIRST_BELOW / self._limit), None, 0
+            self.pairs += pairs_of_public_words(self.weighting, self.limit)
+        away, guess, failures = min(_FIRST_AWAY, _FIRST_BELOW / self.limit), None, 0
         for _ in range(evaluations):
-            limit = self._ruled_out()
-            lowest = self._best[0] if self._best else self._classic
-            highest = limit if self._failed is None else min(limit, self._failed)
+            limit, lowest, highest = self.ruled_out(), self.lowest, self.highest
             near = highest <= lowest * (1 + _NEAR_ENOUGH)
-            if near and (self._failed is not None or self._best is None or highest <= lowest + _SO_NEAR):
+            if near and (self.failed is not None or self.best is None or highest <= lowest + _SO_NEAR):
                 break
             if self._is_hopeless(failures):
                 break
@@ -158,27 +145,27 @@ class _RateSearch:
             if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
                 rate = rounded_down((lowest + highest) / 2)
             result, guess = self._evaluate(rate), None
-            if result.loss <= self._epsilon:
-                self._best = (rate, result)
-                if self._failed is None:
+            if result.loss <= self.epsilon:
+                self.succeed(rate, result)
+                if self.failed is None:
                     away /= 8
-            elif self._worst_at(rate) <= self._epsilon:  # not proved; a pair that was found lowers the limit instead
+            elif not self.rules_out(rate):  # not proved; a pair that was found lowers the limit instead
                 if result.stalled and self._can_be_patient():
                     self._patient, guess = True, rate  # once more
                     continue
-                self._failed = rate
+                self.fail(rate)
                 failures += 1
                 self._stalled += result.stalled and self._nodes != 0
                 away = min(away * _FARTHER, Fraction(1, 2))
-                if result.reached < 2 * self._epsilon:  # the bound nearly falls with the rate
+                if result.reached < 2 * self.epsilon:  # the bound nearly falls with the rate
                     # where only some can be tried, farther below each time
                     below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
-                    guess = rate * (self._epsilon / Fraction(result.reached)) * (1 - below)
+                    guess = rate * (self.epsilon / Fraction(result.reached)) * (1 - below)
         return self._result()
 
     def _can_be_patient(self) -> bool:
         """Whether longer windows are left to be tried; without nodes to split they tell no more."""
-        return not self._patient and self._nodes != 0 and can_be_patient(self._weighting)
+        return not self._patient and self._nodes != 0 and can_be_patient(self.weighting)
 
     def _is_hopeless(self, failures: int = 0) -> bool:
         """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
@@ -186,9 +173,9 @@ class _RateSearch:
         Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
         smaller rates, which have less to win, fare no better.
         """
-        if self._best is not None:
+        if self.best is not None:
             return False
-        enough = 1 if self._ruled_out() <= _LITTLE * self._classic else _MOST_STALLED
+        enough = 1 if self.ruled_out() <= _LITTLE * self.classic else _MOST_STALLED
         return failures >= _MOST_FAILURES or self._stalled >= enough
 
     def _with_few(self, evaluations: int) -> CertifiedRate:
@@ -199,9 +186,8 @@ class _RateSearch:
         """
         guess: Fraction | None = None
         for number in range(evaluations):
-            lowest = self._best[0] if self._best else self._classic
-            highest = self._ruled_out() if self._failed is None else min(self._ruled_out(), self._failed)
-            if highest <= lowest * (1 + (_CLOSE * 4 if self._best is None else _CLOSE_ENOUGH)):
+            lowest, highest = self.lowest, self.highest
+            if highest <= lowest * (1 + (_CLOSE * 4 if self.best is None else _CLOSE_ENOUGH)):
                 break
             if number == 0:
                 rate = highest * (1 - _NEXT_TO)
@@ -211,95 +197,65 @@ class _RateSearch:
                 rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
             rate = rounded_down(rate)
             result, guess = self._evaluate(rate, refine=number > 0), None
-            if result.loss <= self._epsilon:
-                self._best = (rate, result)
+            if result.loss <= self.epsilon:
+                self.succeed(rate, result)
             else:
-                self._failed = rate
-                if result.reached < _FAR * self._epsilon:
-                    guess = rate * (self._epsilon / Fraction(result.reached)) * (1 - _CLOSE / 2)
+                self.fail(rate)
+                if result.reached < _FAR * self.epsilon:
+                    guess = rate * (self.epsilon / Fraction(result.reached)) * (1 - _CLOSE / 2)
         return self._result()
 
     def _begin_with_older_certificate(self) -> None:
         """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
-        weighting = self._weighting
+        weighting = self.weighting
         if not weighting.is_plain or weighting.with_shorter:
             return
         older = certified_rate(
-            weighting.language, epsilon=self._epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
+            weighting.language, epsilon=self.epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
         )
-        if older.rate > self._classic and older.loss <= self._epsilon:
-            self._best = (older.rate, ProvedLoss(older.loss, older.how))
+        if older.rate > self.classic and older.loss <= self.epsilon:
+            self.succeed(older.rate, ProvedLoss(older.loss, older.how))
 
     def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
         nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
         begin = 1000 * self._evaluated
         report = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
         result = proved_loss(
-            self._weighting, rate, epsilon=self._epsilon, nodes=nodes, patient=self._patient, progress=report
+            self.weighting, rate, epsilon=self.epsilon, nodes=nodes, patient=self._patient, progress=report
         )
         self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
-        if result.farthest is not None and 0 < result.farthest < self._weighting.farthest:
-            period, largest = self._weighting.cost.period, result.farthest * self._weighting.largest_step
+        if result.farthest is not None and 0 < result.farthest < self.weighting.farthest:
+            period, largest = self.weighting.cost.period, result.farthest * self.weighting.largest_step
             if period == 1:
-                self._limit = max(self._limit, self._epsilon / largest)
+                self.limit = max(self.limit, self.epsilon / largest)
         if self._nodes != 0:
-            self._add_pairs([worse_pair(self._weighting, rate, pair)[1] for pair in result.pairs], rate)
+            self._add_pairs([worse_pair(self.weighting, rate, pair)[1] for pair in result.pairs], rate)
         return result
 
     # --- the lower end ---------------------------------------------------------------------------
 
     def _add_pairs(self, pairs: list[Pair], rate: Fraction) -> None:
         """Know these pairs too; of large graphs, where a loss takes a second, those few that lose most."""
-        self._pairs += pairs
-        if self._weighting.language.graph.edge_count > _MANY_EDGES and len(self._pairs) > _MOST_PAIRS:
-            losses = self._losses_at(rate)
+        self.pairs += pairs
+        if self.weighting.language.graph.edge_count > _MANY_EDGES and len(self.pairs) > _MOST_PAIRS:
+            losses = self.losses_at(rate)
             worst = sorted(range(len(losses)), key=lambda k: -losses[k])[:_MOST_PAIRS]
-            self._pairs = [self._pairs[k] for k in sorted(worst)]
-
-    def _losses_at(self, rate: Fraction) -> list[float]:
-        if not self._pairs:
-            return []
-        words, others = np.stack([one for one, _ in self._pairs]), np.stack([two for _, two in self._pairs])
-        return [float(loss) for loss in pair_losses(self._weighting, rate, words, others)]
-
-    def _worst_at(self, rate: Fraction) -> float:
-        return max(self._losses_at(rate), default=0.0)
-
-    def _ruled_out(self) -> Fraction:
-        """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        if self._last_limit is not None:  # asked for at every step, and it takes some losses
-            limit, pairs, result = self._last_limit
-            if limit == self._limit and [*map(id, pairs)] == [*map(id, self._pairs)]:
-                return result
-        result = rate_ruled_out(self._weighting, self._epsilon, self._pairs, self._limit)
-        self._last_limit = (self._limit, [*self._pairs], result)
-        return result
+            self.pairs = [self.pairs[k] for k in sorted(worst)]
 
     # --- answers ---------------------------------------------------------------------------------
 
     def _result(self) -> CertifiedRate:
-        if self._best is None and (self._possible < MOST_EVALUATIONS or self._is_hopeless()):
+        if self.best is None and (self._possible < MOST_EVALUATIONS or self._is_hopeless()):
             # another evaluation would take minutes, or tell nothing
-            return self._certificate(self._classic, self._epsilon, ProvedLoss(self._epsilon, "classic"))
-        if self._best is None:
-            result = self._evaluate(self._classic)
-            return self._certificate(self._classic, min(result.loss, self._epsilon), result)
-        rate, result = self._best
-        return self._certificate(rate, result.loss, result)
+            return self.certificate(self.classic, ProvedLoss(self.epsilon, "classic"))
+        if self.best is None:
+            result = self._evaluate(self.classic)
+            return self.certificate(self.classic, replace(result, loss=min(result.loss, self.epsilon)))
+        return self.certificate(*self.best)
 
-    def _certificate(self, rate: Fraction, loss: Fraction, proved_loss: ProvedLoss) -> CertifiedRate:
-        losses = self._losses_at(rate)
-        worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
-        return CertifiedRate(
-            rate=rate,
-            loss=loss,
-            how=proved_loss.how,
-            ratio_bound=max(0.0, float(loss - self._weighting.drops * rate)),
-            worst_found=proved_loss.worst_found if worst is None else max(losses[worst], proved_loss.worst_found),
-            ruled_out=float(self._ruled_out()),
-            worst_pair=None if worst is None else self._pairs[worst],
-            proof="long blocks" if self._patient else "blocks",
-        )
+    def certificate(self, rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
+        """With how long the windows were that the proof took."""
+        return replace(super().certificate(rate, proved), proof="long blocks" if self._patient else "blocks")
 
     def written(self, answer: CertifiedRate) -> Entry:
         """What is written of an answer: all that it takes to prove it once more."""
@@ -308,43 +264,40 @@ class _RateSearch:
         windows = "long" if self._patient else "short"
         return {"rate": str(answer.rate), "pair": words, "how": answer.how, "windows": windows}
 
-    def proved_anew(self, entry: Entry) -> CertifiedRate | None:
-        """A cached rate with the loss that is proved for it here and now; None where it is none, or loses too much.
+    def proved_anew(self, rate: Fraction, entry: Entry) -> CertifiedRate | None:
+        """A rate with the loss that is proved for it here and now; None where it loses too much.
 
-        Of the entry the rate is taken as a proposal that must pass the search's own test, once, and the pair as one
-        of two words whose loss is computed anew.
+        It must pass the search's own test, once. The pair of the entry is taken as one of two words whose loss is
+        computed anew.
         """
-        rate = proposed_rate(entry, self._classic, self._epsilon * 1000)
-        if rate is None:
-            return None
-        if rate == self._classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
-            self._pairs += self._cached_pair(entry.get("pair", ""))
-            return self._certificate(rate, self._epsilon, ProvedLoss(self._epsilon, "classic"))
-        self._patient = entry.get("windows") == "long" and can_be_patient(self._weighting)
+        if rate == self.classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
+            self.pairs += self._cached_pair(entry.get("pair", ""))
+            return self.certificate(rate, ProvedLoss(self.epsilon, "classic"))
+        self._patient = entry.get("windows") == "long" and can_be_patient(self.weighting)
         result = self._evaluate(rate)
-        if result.loss > self._epsilon and rate == self._classic:
-            result = ProvedLoss(self._epsilon, "classic", result.worst_found, result.pairs)
-        weighting = self._weighting
-        if result.loss > self._epsilon and weighting.is_plain and not weighting.with_shorter:
+        if result.loss > self.epsilon and rate == self.classic:
+            result = ProvedLoss(self.epsilon, "classic", result.worst_found, result.pairs)
+        weighting = self.weighting
+        if result.loss > self.epsilon and weighting.is_plain and not weighting.with_shorter:
             loss, how = certified_loss(
                 weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
             )
             result = ProvedLoss(loss, how, result.worst_found, result.pairs)
-        if result.loss > self._epsilon:
+        if result.loss > self.epsilon:
             return None
-        self._pairs += self._cached_pair(entry.get("pair", ""))
-        return self._certificate(rate, result.loss, result)
+        self.pairs += self._cached_pair(entry.get("pair", ""))
+        return self.certificate(rate, result)
 
     def _cached_pair(self, text: str) -> list[Pair]:
         """The cached pair, if it is one of two adjacent words."""
-        language = self._weighting.language
+        language = self.weighting.language
         try:
             words = np.array([[int(code) for code in word.split()] for word in text.split("|")], dtype=np.int32)
         except ValueError:
             return []
         if words.shape != (2, language.length) or words.min() < 0 or words.max() >= len(language.alphabet):
             return []
-        adjacent = 0 < int((words[0] != words[1]).sum()) <= self._weighting.adjacency
+        adjacent = 0 < int((words[0] != words[1]).sum()) <= self.weighting.adjacency
         if not adjacent or not is_feasible(language, words).all():
             return []
         if language.public_start and words[0, 0] != words[1, 0]:

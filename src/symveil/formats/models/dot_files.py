@@ -61,7 +61,7 @@ class DotGraph:
     others: bool = False
     """Whether another graph follows."""
     looks: dict[str, Values] = field(default_factory=dict)
-    """What is said of how a node looks: its label, style and shape."""
+    """The attributes of how a node looks: its label, style and shape."""
 
     def edge_list(self) -> list[tuple[str, str, Values]]:
         """The edges; of those that a strict graph repeats one, with everything that was said of it."""

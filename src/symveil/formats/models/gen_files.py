@@ -231,7 +231,7 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
         notes.append("marked states are not secret: name those with `secret`")
     if notes is not None and sections.keys() & set(_INFINITE):
         notes.append(
-            "what is said about infinite runs (acceptance, fairness) was left out: opacity is about finite ones"
+            "statements about infinite runs (acceptance, fairness) were left out: opacity is about finite ones"
         )
     controllable = [name for name, event in events.items() if event.flags & _CONTROLLABLE]
     with placed(lambda where: f"{file}: {where}"):

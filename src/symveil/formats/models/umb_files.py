@@ -245,7 +245,7 @@ def _require_chain(path: Path, system: Any) -> None:
     where = f"{path}: index.json"
     if system.time != "discrete" or system.num_players:
         actual = f"{system.time} time" if system.time != "discrete" else f"{system.num_players} players who choose"
-        raise FileError(where, expected="a Markov chain: discrete time, nobody chooses", found=actual)
+        raise FileError(where, expected="a Markov chain: discrete time, no nondeterminism", found=actual)
     if system.num_observations:
         actual = f"{system.num_observations} observations"
         raise FileError(where, expected="a Markov chain, of which the labels of states are seen", found=actual)

@@ -206,7 +206,7 @@ class RecordWriter:
 _STEP = 10_000
 """Records between two reports of progress."""
 _WHOLE = 1000
-"""How much of a file was read is told in thousandths."""
+"""How much of a file was read is reported in thousandths."""
 
 
 class RecordSteps:

@@ -166,8 +166,7 @@ def _all_sets(outputs: int, count: int) -> NDArray[np.int64]:
 def _drawn_sets(logs: Floats, count: int) -> NDArray[np.int64]:
     """Versions of words that are drawn alike, by fixed bits; the words themselves are not needed any more."""
     bits = NotPrivateSeededBits(_SEED)
-    uniform = (bits.words(_DRAWS * (count + 1)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    points = uniform.reshape(_DRAWS, count + 1)
+    points = bits.fractions(_DRAWS * (count + 1)).reshape(_DRAWS, count + 1)
     word = (points[:, 0] * len(logs)).astype(np.int64)
     sums = np.cumsum(np.exp(logs), axis=1)
     return np.array(

@@ -364,7 +364,7 @@ class Optimal(Mechanism):
         """Nothing beyond what any two adjacent steps promise; less where no steps lead from word to word."""
         if not self.tells_apart:
             return None
-        return "words that no steps between adjacent words connect can be told apart almost with certainty"
+        return "words that no steps between adjacent words connect can be distinguished almost with certainty"
 
     def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
         """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""

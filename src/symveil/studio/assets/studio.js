@@ -210,7 +210,7 @@ window.studio = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
   const picture = (button) => {
-    const svg = button.closest("section.card").querySelector("figure svg");
+    const svg = button.closest("[data-picture]").querySelector("figure svg");
     const text = new XMLSerializer().serializeToString(svg);
     const name = `symveil-${button.dataset.name}`;
     const blob = new Blob([text], { type: "image/svg+xml" });

@@ -9,7 +9,7 @@ from typing import ClassVar
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
-from symveil.studio.answer import Answer
+from symveil.studio.answer import Answer, card
 from symveil.studio.choice_fields import FIELDS
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import working
@@ -66,8 +66,8 @@ class ComparePanel(SubjectPanel):
                 averages: Averages = await self.studio.patient.run(average_more, self._question(), handle=handle)
             except (SymveilError, StoppedError, BrokenError) as error:
                 if this == self._round and not self.stale:
-                    card = "" if shown is None else shown.section.card()
-                    self._follow(card, f'<p class="note">{html.escape(self._ending(error))}</p>')
+                    known = "" if shown is None else card(shown.section)
+                    self._follow(known, f'<p class="note">{html.escape(self._ending(error))}</p>')
                 return
             finally:
                 self._slice = None
@@ -77,7 +77,7 @@ class ComparePanel(SubjectPanel):
             self.answer = averages.added_to(answer)
             left = averages.done < averages.of
             bar = working("Averaging over the public model", averages.done, averages.of, self.name) if left else ""
-            self._follow(averages.section.card(), bar, done=averages.done)
+            self._follow(card(averages.section), bar, done=averages.done)
 
     def _ending(self, error: Exception) -> str:
         if isinstance(error, StoppedError):

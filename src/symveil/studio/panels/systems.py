@@ -67,7 +67,7 @@ class OpacityPanel(Panel):
         yield form.choice(
             "k",
             "Steps back k",
-            (*((str(k), "0: now" if k == 0 else str(k)) for k in range(6)), ("infinite", "as far as one likes")),
+            (*((str(k), "0: now" if k == 0 else str(k)) for k in range(6)), ("infinite", "any number")),
             hint="How long a secret must stay secret.",
         )
         yield form.choice(

@@ -8,7 +8,6 @@ at first, and the page stays free for other questions in between.
 
 from __future__ import annotations
 
-import html
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,15 +16,14 @@ from fractions import Fraction
 from symveil.errors import ParameterError
 from symveil.languages.language import Language
 from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
-from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import shown_at_most, spelled
+from symveil.numbers.rationals import spelled
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.reports.number_texts import counted, factor, share_of_symbols
-from symveil.reports.page import table
-from symveil.studio.answer import Answer, Section
+from symveil.reports.report import Marked, Part, Picture, Report, Section, Table, Text
+from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (
     Subject,
     adjacency_of,
@@ -33,9 +31,11 @@ from symveil.studio.tasks.subject import (
     choose_adjacency,
     read_subject,
     undecided,
+    warning,
 )
 from symveil.tasks.draw import EPSILONS, ErrorCurve, error_curves
 from symveil.tasks.explain import NO_BOUND, PublicAverages, average_over_model
+from symveil.tasks.explain_report import settings_report
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",
@@ -56,11 +56,13 @@ def answer_compare(values: Mapping[str, str], progress: Progress) -> Answer:
     shown = [curve for curve in curves if values["which"] == "all" or "staircase" not in curve.mechanism]
     here = nearest_step(values["epsilon"])
     return Answer(
-        title="symveil: expected error against ε",
-        sections=(
-            _price(subject, curves, here, adjacency),
-            _picture(subject, shown, float(EPSILONS[here])),
-            _numbers(curves, here, subject.language.length),
+        report=Report(
+            title="symveil: expected error against ε",
+            sections=(
+                _price(subject, curves, here, adjacency),
+                _picture(subject, shown, float(EPSILONS[here])),
+                _numbers(curves, here, subject.language.length),
+            ),
         ),
         document={
             "length": subject.language.length,
@@ -118,21 +120,17 @@ def _price(subject: Subject, curves: tuple[ErrorCurve, ...], here: int, adjacenc
     hidden = {1: "any one symbol", "all": "all symbols together"}.get(adjacency, f"any {adjacency} symbols")
     share = share_of_symbols(ours, length)
     sentence = (
-        f"To keep {hidden} deniable (nobody becomes more than {factor(epsilon)} times surer of it), about "
-        f"<b>{share}</b> of a private word {'are' if '%' in share else 'is'} wrong"
+        f"To keep {hidden} deniable (no attacker becomes more than {factor(epsilon)} times surer of it), about "
+        f"**{share}** of a private word {'are' if '%' in share else 'is'} wrong"
     )
     if theirs > ours * 1.02:
-        sentence += (
-            f"; the published mechanisms get <b>{share_of_symbols(theirs, length)}</b> wrong at the same ε and b"
-        )
-    body = f'<p class="sentence">{sentence}.</p>'
+        sentence += f"; the published mechanisms get **{share_of_symbols(theirs, length)}** wrong at the same ε and b"
+    parts = [Text(f"{sentence}.", "sentence")]
     cheaper = next((float(each) for at, each in enumerate(EPSILONS) if best.errors[at] <= ours / 2), None)
     if cheaper is not None and ours > 0.01 and cheaper > epsilon:
-        body += (
-            f'<p class="quiet">Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: then somebody may '
-            f"become {factor(cheaper)} times surer.</p>"
-        )
-    return Section(heading="The price of privacy", body=body, wide=True)
+        then = f"then an attacker may become {factor(cheaper)} times surer"
+        parts.append(Text(f"Half as many errors need ε = {cheaper:g} instead of {epsilon:g}: {then}.", "quiet"))
+    return Section("The price of privacy", tuple(parts))
 
 
 def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Section:
@@ -154,14 +152,7 @@ def _picture(subject: Subject, curves: list[ErrorCurve], epsilon: float) -> Sect
         "Dashed: the papers' calibration, with its factor 2. Solid: symveil's, at the same guarantee. "
         "All values are exact expectations, none is a simulation."
     )
-    return Section(
-        heading="Expected error against ε",
-        body=f"<p>{explained}</p>",
-        svg=svg,
-        picture="expected-error",
-        wide=True,
-        large=True,
-    )
+    return Section("Expected error against ε", (Text(explained), Picture(svg, "expected-error", large=True)))
 
 
 def _label(mechanism: str) -> str:
@@ -172,15 +163,15 @@ def _numbers(curves: tuple[ErrorCurve, ...], here: int, length: int) -> Section:
     best = _best(curves, here)
     rows = [
         (
-            html.escape(curve.mechanism) + (" <b>least</b>" if curve is best else ""),
+            Marked((f"{curve.mechanism} ", "least" if curve is best else "")),
             f"{curve.errors[here]:.4g}",
             f"{100 * curve.errors[here] / length:.3g} %" if length else "—",
-            html.escape(PAPERS.get(curve.mechanism, "symveil")),
+            PAPERS.get(curve.mechanism, "symveil"),
         )
         for curve in curves
     ]
-    body = table(("mechanism", "symbols changed", "of the word", "from"), rows)
-    return Section(heading=f"At ε = {float(EPSILONS[here]):g}", body=body, wide=True)
+    columns = ("mechanism", "symbols changed", "of the word", "from")
+    return Section(f"At ε = {float(EPSILONS[here]):g}", (Table.from_rows(columns, rows),))
 
 
 _SLICE = 1.0  # seconds, after which the worker looks for other questions
@@ -211,7 +202,7 @@ class Averages:
 
         return replace(
             answer,
-            sections=(*answer.sections, self.section),
+            report=replace(answer.report, sections=(*answer.sections, self.section)),
             document={**answer.document, "averages": list(self.documents)},
             columns=(*answer.columns, "chosen by auto", "on average", "least possible on average"),
             rows=tuple((*row, *cells(row[0])) for row in answer.rows),
@@ -245,26 +236,21 @@ def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
 
 
 def _section(rows: list[PublicAverages], here: PublicAverages, language: Language) -> Section:
-    epsilon, sentence = spelled(here.mechanism.epsilon), here.sentence()
-    body = f'<p class="sentence">At ε = {epsilon}: {html.escape(sentence)}.</p><p class="quiet">{_which(here)}</p>'
-    body += attacker_lines(here.mechanism, here.attacker, here.expected_error)
-    if here.bound is None:
-        body += f'<p class="warning">{html.escape(NO_BOUND.capitalize())}.</p>'
-    return Section(
-        heading="How much is left, on average over all words",
-        body=body,
-        svg=_averages_picture(rows, here, language),
-        picture="least-error",
-        after=_table(rows),
-        wide=True,
-        large=True,
-    )
+    parts: list[Part] = [
+        Text(f"At ε = {spelled(here.mechanism.epsilon)}: {here.sentence()}.", "sentence"),
+        Text(_which(here), "quiet"),
+        *attacker_lines(here.mechanism, here.attacker, here.expected_error),
+        *([warning(NO_BOUND)] if here.bound is None else []),
+        Picture(_averages_picture(rows, here, language), "least-error", large=True),
+    ]
+    (table,) = settings_report(rows).sections
+    return Section("How much is left, on average over all words", (*parts, *table.parts))
 
 
 def _which(here: PublicAverages) -> str:
     """Which average it is: a bound over the public words says nothing about the one word above."""
     mechanism = here.mechanism
-    chosen = f"Symbols changed by {html.escape(mechanism.described)}, which auto chooses ({mechanism.guarantee.how})."
+    chosen = f"Symbols changed by {mechanism.described}, which auto chooses ({mechanism.guarantee.how})."
     if mechanism.language.homogeneous:
         return f"{chosen} All words of {counted(mechanism.length or 0, 'symbol')} have the same expected error."
     drawn = f"; sampled, with a standard error of {here.standard_error:.2g}" if here.standard_error else ""
@@ -294,19 +280,3 @@ def _averages_picture(rows: list[PublicAverages], here: PublicAverages, language
         mark=epsilon,
         mark_label=f"ε = {epsilon:g}",
     ).to_svg()
-
-
-def _table(rows: list[PublicAverages]) -> str:
-    shown = []
-    for each in rows:
-        sampled = f" ± {each.standard_error:.2g}" if each.standard_error else ""
-        least, sure = "—", "—"
-        if each.bound is not None:
-            least = shown_at_most(each.bound.value, 4)
-            sure = "proved" if each.bound.confidence is None else f"confidence {each.bound.confidence:g}"
-        mechanism = each.mechanism
-        name = f"{html.escape(mechanism.described)}, {mechanism.guarantee.how}"
-        guessed = "—" if each.attacker is None else percent(each.attacker.symbol.after)
-        shown.append((spelled(mechanism.epsilon), name, f"{each.expected_error:.4g}{sampled}", guessed, least, sure))
-    columns = ("ε", "chosen by auto", "symbols changed", "attacker names", "least possible", "how that is known")
-    return table(columns, shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -15,22 +14,20 @@ from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import Road, covers_most, road_map_svg
 from symveil.reports.number_texts import epsilon_text
-from symveil.reports.page import table
-from symveil.studio.answer import Answer, Section, large
+from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
+from symveil.studio.answer import Answer
 from symveil.studio.tasks.release import CHOOSING, GUESSING, PROVING
 from symveil.studio.tasks.subject import (
     File,
-    attacker_lines,
     choose_adjacency,
-    loss_line,
     model_in,
     promise,
+    promise_lines,
     read_mechanism,
     read_subject,
     read_whole,
     source_file,
     undecided,
-    warned,
 )
 from symveil.tasks.release import ReleasedTrip, released_trips, require_coordinates
 
@@ -60,36 +57,33 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     driven = {*trip, *(str(road) for each in released for road in each.roads)}
     around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
     guarantee = mechanism.guarantee
-    summary = large(
-        f"ε = {epsilon_text(guarantee.epsilon)}",
-        promise(mechanism, "trip", symbol="road"),
-        badge=guarantee.how,
-    )
-    summary += (
-        f"<p>On average <b>{law.expected_error:.3g}</b> of {law.length} roads are changed. "
-        f"<b>{sum(each.feasible for each in released)} of {count}</b> private trips below can be driven: all of their "
-        "turns exist, because nothing else is ever drawn.</p>"
-    )
-    summary += loss_line(mechanism, "trip") + attacker_lines(mechanism, view)
-    summary += warned(mechanism, protection(mechanism.language, mechanism.adjacency))
-    if mechanism.given_up and not mechanism.tells_apart:
-        summary += f'<p class="quiet">Given up: {html.escape(mechanism.given_up)}.</p>'
-    sections = [
-        Section(heading="What is promised", body=summary, wide=True),
-        Section(
-            heading="The true trip" if not subject.typical else "A typical trip of the public model",
-            body='<p class="quiet">Numbers tell the order; the first has a thick rim. On small roads: a ring.</p>',
-            svg=road_map_svg(roads, trip, title="the true trip", around=around),
-            picture="trip",
+    feasible = sum(each.feasible for each in released)
+    promised: list[Headline | Text] = [
+        Headline(f"ε = {epsilon_text(guarantee.epsilon)}", promise(mechanism, "trip", symbol="road"), guarantee.how),
+        Headline(
+            f"{law.expected_error:.3g} of {law.length}",
+            f"roads are changed on average. **{feasible} of {count}** private trips below can be driven: all of their "
+            "turns exist, because nothing else is ever drawn.",
         ),
-        *([_whole(roads, trip)] if around else []),
+        *promise_lines(mechanism, "trip", view, protection(mechanism.language, mechanism.adjacency)),
+    ]
+    if mechanism.given_up and not mechanism.tells_apart:
+        promised.append(Text(Marked((f"Given up: {mechanism.given_up}.",)), "quiet"))
+    whole = f"All {len(roads):,} roads. The other pictures show the part that is driven."
+    sections = (
+        Section("What is promised", tuple(promised)),
+        _drawn(
+            "The true trip" if not subject.typical else "A typical trip of the public model",
+            "Numbers tell the order; the first has a thick rim. On small roads: a ring.",
+            road_map_svg(roads, trip, title="the true trip", around=around),
+        ),
+        *([_drawn("Where that is on the map", whole, road_map_svg(roads, trip, title="the map"))] if around else []),
         *(_sample(roads, trip, each, number, around) for number, each in enumerate(released, start=1)),
         _ignorant(roads, trip, ignorant),
         _numbers(released, ignorant),
-    ]
+    )
     return Answer(
-        title=f"symveil: trips on a map, ε = {spelled(mechanism.epsilon)}",
-        sections=tuple(sections),
+        report=Report(title=f"symveil: trips on a map, ε = {spelled(mechanism.epsilon)}", sections=sections),
         document={
             "guarantee": guarantee.document(),
             "expected_error": law.expected_error,
@@ -129,13 +123,9 @@ def _roads(file: File, coordinates: str) -> dict[str, Road]:
     return require_coordinates(model_in(file)[0], read_coordinates(coordinates))
 
 
-def _whole(roads: dict[str, Road], trip: tuple[str, ...]) -> Section:
-    return Section(
-        heading="Where that is on the map",
-        body=f'<p class="quiet">All {len(roads):,} roads. The other pictures show the part that is driven.</p>',
-        svg=road_map_svg(roads, trip, title="the true trip on the whole map"),
-        picture="whole-map",
-    )
+def _drawn(heading: str, explained: str, svg: str) -> Section:
+    """A map with what it shows; its file has the name of the heading."""
+    return Section(heading, (Text(explained, "quiet"), Picture(svg, heading.lower().replace(" ", "-"))), half=True)
 
 
 def _sample(
@@ -145,12 +135,8 @@ def _sample(
     explained = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
         "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
     )
-    return Section(
-        heading=f"Private trip {number}",
-        body=f'<p class="quiet">{explained}</p>',
-        svg=road_map_svg(roads, private, title=f"private trip {number}", original=trip, around=around),
-        picture=f"private-trip-{number}",
-    )
+    name = f"Private trip {number}"
+    return _drawn(name, explained, road_map_svg(roads, private, title=name, original=trip, around=around))
 
 
 def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
@@ -158,19 +144,15 @@ def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedT
         f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
         "turns do not exist, and everybody sees that something was changed."
     )
-    return Section(
-        heading="Without the map",
-        body=f'<p class="quiet">{explained}</p>',
-        svg=road_map_svg(roads, tuple(map(str, released.roads)), title="without the map", original=trip),
-        picture="without-the-map",
-    )
+    private = tuple(map(str, released.roads))
+    return _drawn("Without the map", explained, road_map_svg(roads, private, title="without the map", original=trip))
 
 
 def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip) -> Section:
-    rows = [(f"private trip {number}", each) for number, each in enumerate(released, start=1)]
-    rows.append(("without the map", ignorant))
-    body = table(
-        ("trip", "roads changed", "turns that do not exist", "can be driven"),
-        [(name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no") for name, each in rows],
-    )
-    return Section(heading="Could it have been driven?", body=body, wide=True)
+    trips = [(f"private trip {number}", each) for number, each in enumerate(released, start=1)]
+    rows = [
+        (name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no")
+        for name, each in (*trips, ("without the map", ignorant))
+    ]
+    columns = ("trip", "roads changed", "turns that do not exist", "can be driven")
+    return Section("Could it have been driven?", (Table.from_rows(columns, rows),))

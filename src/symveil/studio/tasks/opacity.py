@@ -20,8 +20,8 @@ from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.svg import to_svg
 from symveil.reports.number_texts import epsilon_text
-from symveil.reports.page import table
-from symveil.studio.answer import Answer, Section, facts, large
+from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
+from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
 from symveil.tasks.enforce import enforcement_document, read_probability
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
@@ -31,7 +31,7 @@ from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
-_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED = 6, 3, 40, 12
+_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED, _LONGEST_FRACTION = 6, 3, 40, 12, 40
 
 PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
@@ -55,13 +55,16 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
         "enforce": {policy: {"error": each} if isinstance(each, str) else each for policy, each in policies.items()},
     }
     return Answer(
-        title=f"symveil: {report.verdict.property_name}",
-        sections=(
-            _verdict(report, observed.system, notes),
-            _stepping(observed, observation, values),
-            *_supervised(source, values),
-            *((_enforced(policies, values), _shown(policies)) if observed.system.secret else ()),
+        report=Report(
+            title=f"symveil: {report.verdict.property_name}",
+            sections=(
+                _verdict(report, observed.system, notes),
+                _stepping(observed, observation, values),
+                *_supervised(source, values),
+                *((_enforced(policies, values), _shown(policies)) if observed.system.secret else ()),
+            ),
         ),
+        controls=(_STEPPING, _event_buttons(observed, observation)),
         document=document,
         columns=("policy", "observed", "probability", "shown instead", "given"),
         rows=tuple(_rows(policies)),
@@ -152,47 +155,43 @@ def _replacing(source: Source, k: str, length: int | None, policy: str, omega: i
 
 def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[str]) -> Section:
     verdict, violation = report.verdict, report.violation
-    name = verdict.property_name
+    name = f"{verdict.property_name[:1].upper()}{verdict.property_name[1:]}"
+    parts: list[Part] = []
     if not system.secret:
-        body = large(
-            "No state is secret",
+        nothing = (
             "There is nothing yet that an observer could become sure of, so nothing is proved. Name the secret states "
-            "in the form, with commas between them.",
-        ) + facts(
-            [
-                ("states", _listed(system.states)),
-                ("events that are observed", _listed(system.observable)),
-            ]
+            "in the form, with commas between them."
         )
+        rows = [("states", _listed(system.states)), ("events that are observed", _listed(system.observable))]
+        parts += [Headline("No state is secret", nothing), Facts.from_rows(rows)]
     elif verdict.holds:
-        body = large("No secret is given away", f"{name[:1].upper()}{name[1:]} holds.", badge="holds")
+        parts.append(Headline("No secret is given away", f"{name} holds.", "holds"))
     else:
-        witness = " ".join(map(html.escape, verdict.witness or ())) or "nothing at all"
-        text = f"{name[:1].upper()}{name[1:]} is violated. Who observes <b>{witness}</b> is sure: {_why(verdict)}."
-        chance = "A secret can be given away"
+        witness = " ".join(verdict.witness or ()) or "nothing at all"
+        text = Marked((f"{name} is violated. Who observes ", witness, f" is sure: {_why(verdict)}."))
+        share = "A secret can be given away"
         if violation is not None:
-            chance = f"{_percent(violation.upper)} of all runs give a secret away"
-        body = large(chance, text, badge="violated")
+            share = f"{_percent(violation.upper)} of all runs give a secret away"
+        parts.append(Headline(share, text, "violated"))
         if violation is not None:
             exact = "Exactly" if violation.is_exact else "At most, proved:"
             fraction = str(violation.upper)
-            shown = fraction if len(fraction) < 40 else f"{float(violation.upper):.12g}"
-            body += f'<p class="quiet">{exact} {shown}.</p>'
+            shown = fraction if len(fraction) < _LONGEST_FRACTION else f"{float(violation.upper):.12g}"
+            parts.append(Text(f"{exact} {shown}.", "quiet"))
     sentences = [note for note in notes if system.secret or "no state is secret" not in note]
-    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in sentences)
-    return Section(heading="Does an observer become sure of a secret?", body=body, wide=True)
+    parts += [Text(Marked((note,)), "warning") for note in sentences]
+    return Section("Does an observer become sure of a secret?", tuple(parts))
 
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return html.escape(", ".join(names[:_MOST_NAMES])) + more
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _why(verdict: OpacityVerdict) -> str:
     """What the witness gives away. Only the weak and the initial notion are about one instant: the strong one is
     violated as well where no single instant is given away."""
-    reason = html.escape(verdict.reason)
-    return reason if verdict.question.notion == "strong" else f"{reason}, all of it secret"
+    return verdict.reason if verdict.question.notion == "strong" else f"{verdict.reason}, all of it secret"
 
 
 def _percent(share: Fraction) -> str:
@@ -203,40 +202,44 @@ def _percent(share: Fraction) -> str:
 # --- stepping through an observation ----------------------------------------------------------------
 
 
+_STEPPING = "Step through an observation"
+
+
 def _stepping(observed: Observed, observation: tuple[str, ...], values: Mapping[str, str]) -> Section:
     system, estimate = observed.system, observed.delayed_estimate(observation)
     if not estimate:
         raise ParameterError("observed", expected="an observation that the system can show", found="another")
     secret = set(system.secret)
-    sure = set(estimate) <= secret
-    buttons = "".join(_event_button(observed, observation, event) for event in system.observable)
-    back = "" if observation else " disabled"
-    body = (
-        "<p>Play the observer: choose what is seen next. The states where the system may be now have a blue halo; "
-        "secret ones are yellow.</p>"
-        f'<div class="events" role="group" aria-label="Observe an event">{buttons}'
-        f'<button type="button" data-act="back" data-panel="opacity"{back}>← one back</button>'
-        f'<button type="button" data-act="again" data-panel="opacity"{back}>start again</button></div>'
-        f'<p>Observed: <b class="observed">{" ".join(map(html.escape, observation)) or "nothing yet"}</b>. '
-        f"It may be in {{{', '.join(map(html.escape, estimate))}}}"
-        + (
-            ": <b>the observer is sure of a secret.</b></p>"
-            if sure
-            else ": a state that is not secret is possible.</p>"
-            if secret
-            else ".</p>"
-        )
-    )
-    body += _looking_back(observed, observation, values["k"], secret)
+    conclusion = ""
+    if secret:
+        sure = set(estimate) <= secret
+        conclusion = ": the observer is sure of a secret" if sure else ": a state that is not secret is possible"
+    known = Marked((
+        "Observed: ", " ".join(observation) or "nothing yet", f". It may be in {{{', '.join(estimate)}}}",
+        f"{conclusion}.",
+    ))  # fmt: skip
+    parts: list[Part] = [Text(known), *_looking_back(observed, observation, values["k"], secret)]
     try:
         diagram = system.to_diagram()
     except TooLargeError as error:
-        return Section(
-            heading="Step through an observation", body=f"{body}<p class=quiet>{html.escape(str(error))}</p>", wide=True
-        )
-    nodes = tuple(replace(node, current=node.key in estimate) for node in diagram.nodes)
-    svg = to_svg(replace(diagram, nodes=nodes, current_meaning="possible now"))
-    return Section(heading="Step through an observation", body=body, svg=svg, picture="system", wide=True, large=True)
+        parts.append(Text(Marked((str(error),)), "quiet"))
+    else:
+        nodes = tuple(replace(node, current=node.key in estimate) for node in diagram.nodes)
+        svg = to_svg(replace(diagram, nodes=nodes, current_meaning="possible now"))
+        parts.append(Picture(svg, "system", large=True))
+    return Section(_STEPPING, tuple(parts))
+
+
+def _event_buttons(observed: Observed, observation: tuple[str, ...]) -> str:
+    """What steps through an observation, as HTML."""
+    buttons = "".join(_event_button(observed, observation, event) for event in observed.system.observable)
+    back = "" if observation else " disabled"
+    return (
+        "<p>Play the observer: choose what is seen next. The states where the system may be now have a blue halo; "
+        f'secret ones are yellow.</p><div class="events" role="group" aria-label="Observe an event">{buttons}'
+        f'<button type="button" data-act="back" data-panel="opacity"{back}>← one back</button>'
+        f'<button type="button" data-act="again" data-panel="opacity"{back}>start again</button></div>'
+    )
 
 
 def _event_button(observed: Observed, observation: tuple[str, ...], event: str) -> str:
@@ -248,17 +251,18 @@ def _event_button(observed: Observed, observation: tuple[str, ...], event: str) 
     )
 
 
-def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secret: set[str]) -> str:
+def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secret: set[str]) -> list[Part]:
     """What is known now about earlier instants, as far as k looks back."""
     steps = len(observation) if k == "infinite" else min(len(observation), read_whole("k", k))
     rows = []
     for back in range(1, steps + 1):
         instant = len(observation) - back
         past = observed.delayed_estimate(observation, after=instant)
-        conclusion = "<b>all secret</b>" if past and set(past) <= secret else "not sure"
-        shown = "{" + ", ".join(map(html.escape, past)) + "}"
-        rows.append((f"{back} before", f"after {instant} event{'' if instant == 1 else 's'}", shown, conclusion))
-    return table(("looking back", "instant", "the system was in", "the observer is"), rows) if rows else ""
+        conclusion = Marked(("", "all secret")) if past and set(past) <= secret else "not sure"
+        after = f"after {instant} event{'' if instant == 1 else 's'}"
+        rows.append((f"{back} before", after, f"{{{', '.join(past)}}}", conclusion))
+    columns = ("looking back", "instant", "the system was in", "the observer is")
+    return [Table.from_rows(columns, rows)] if rows else []
 
 
 # --- a supervisor ----------------------------------------------------------------------------------
@@ -270,30 +274,25 @@ def _supervised(source: Source, values: Mapping[str, str]) -> tuple[Section, ...
     if not system.secret or not system.controllable:
         return ()
     try:
-        body = _supervisor(source, values["k"], values["notion"])
+        parts = _supervisor(source, values["k"], values["notion"])
     except SymveilError as error:
-        body = f'<p class="quiet">{html.escape(str(error))}</p>'
-    return (Section(heading="A supervisor that prevents events", body=body, wide=True),)
+        parts = (Text(Marked((str(error),)), "quiet"),)
+    return (Section("A supervisor that prevents events", parts),)
 
 
 @lru_cache(maxsize=32)
-def _supervisor(source: Source, k: str, notion: str) -> str:
+def _supervisor(source: Source, k: str, notion: str) -> tuple[Part, ...]:
     observed = _loaded(source)[0]
     synthesis = synthesize_opacity(observed.system, k, notion=notion, policy="supervisor")
     controllable = _listed(observed.system.controllable or ())
     if synthesis.supervisor is None:
-        return (
-            f"<p><b>None can.</b> Whatever of {controllable} is prevented, an observer can become sure of a secret: "
-            "other events lead there.</p>"
-        )
-    rows = [
-        (" ".join(map(html.escape, seen)) or "nothing yet", html.escape(", ".join(events)))
-        for seen, events in _disabled(synthesis.supervisor)
-    ]
+        whatever = f" Whatever of {controllable} is prevented, an observer can become sure of a secret: "
+        return (Text(Marked(("", "None can.", f"{whatever}other events lead there."))),)
+    rows = [(" ".join(seen) or "nothing yet", ", ".join(events)) for seen, events in _disabled(synthesis.supervisor)]
     if not rows:
-        return "<p>Nothing has to be prevented: no observer becomes sure of a secret.</p>"
+        return (Text("Nothing has to be prevented: no observer becomes sure of a secret."),)
     explained = f"The fewest events to prevent, of {controllable}, so that no observer becomes sure of a secret."
-    return f"<p>{explained}</p>" + table(("after", "prevented"), rows[:_MOST_DISABLED])
+    return Text(Marked((explained,))), Table.from_rows(("after", "prevented"), rows[:_MOST_DISABLED])
 
 
 def _disabled(supervisor: Supervisor) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -352,26 +351,25 @@ def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str,
     )
     columns = [_column(policy, document) for policy, document in policies.items()]
     rows = [(name, *(column[index] for column in columns)) for index, name in enumerate(names)]
-    body = table(("policy", *policies), rows)
     enforced = read_question(values["k"], "weak").property_name
-    after = f'<p class="quiet">The policies enforce {enforced}, and both rows of violations are about that.</p>'
+    after = Text(f"The policies enforce {enforced}, and both rows of violations are about that.", "quiet")
     if values["notion"] != "weak":
         property_name = read_question(values["k"], values["notion"]).property_name
-        after = (
-            f'<p class="warning">The policies know the weak notion only: this table is about <b>{enforced}</b>, not '
-            f"about {property_name}, which is judged above. A violation of 0 % here does not say that "
-            f"{property_name} holds.</p>"
+        after = Text(
+            f"The policies know the weak notion only: this table is about **{enforced}**, not about {property_name}, "
+            f"which is judged above. A violation of 0 % here does not say that {property_name} holds.",
+            "warning",
         )
-    return Section(heading="Three policies, side by side", body=body, after=after, wide=True)
+    return Section("Three policies, side by side", (Table.from_rows(("policy", *policies), rows), after))
 
 
 def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
     text, nothing = _DESCRIPTIONS[policy], "—"
     if isinstance(document, str):
-        return text, f"not possible here: {html.escape(document)}", nothing, nothing, nothing, nothing
+        return text, f"not possible here: {document}", nothing, nothing, nothing, nothing
     before = _percent(read_probability(document["violation_before"]))
     if not document["enforceable"]:
-        stuck = " ".join(map(html.escape, document["unenforceable"]))
+        stuck = " ".join(document["unenforceable"])
         return text, before, f"cannot be enforced: nothing to show for {stuck}", nothing, nothing, nothing
     after, epsilon = document["violation_after"], document["epsilon"]
     distance, posterior = document["expected_distance"], document["posterior_of_secret"]
@@ -395,20 +393,20 @@ def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
         if isinstance(document, str) or not document["enforceable"]:
             continue
         if document["sensitive"] is None:
-            unlisted.append(f'<p class="quiet">{policy}: too many sensitive strings to list.</p>')
+            unlisted.append(Text(f"{policy}: too many sensitive strings to list.", "quiet"))
         for each in (document["sensitive"] or [])[:_MOST_STRINGS]:
             shown = "; ".join(
-                f"{' '.join(map(html.escape, other['observation']))} ({100 * float(Fraction(other['given'])):.3g} %)"
+                f"{' '.join(other['observation'])} ({100 * float(Fraction(other['given'])):.3g} %)"
                 for other in each["substitutes"][:_MOST_SUBSTITUTES]
             )
             more = each["substitute_count"] - _MOST_SUBSTITUTES
-            observed = " ".join(map(html.escape, each["observation"]))
             share = _percent(read_probability(each["probability"]))
-            rows.append((policy, observed, share, shown + (f"; {more} more" if more > 0 else "")))
-    body = table(("policy", "observed", "probability", "shown instead"), rows) if rows else ""
-    body += "".join(unlisted)
-    nothing = "<p>There is nothing to show instead.</p>"
-    return Section(heading="What is shown instead", body=body or nothing, wide=True)
+            shown += f"; {more} more" if more > 0 else ""
+            rows.append((policy, " ".join(each["observation"]), share, shown))
+    columns = ("policy", "observed", "probability", "shown instead")
+    table = (Table.from_rows(columns, rows),) if rows else ()
+    nothing = (Text("There is nothing to show instead."),)
+    return Section("What is shown instead", (*table, *unlisted) or nothing)
 
 
 def _rows(policies: Mapping[str, PolicyDocument | str]) -> list[tuple[object, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -15,15 +14,15 @@ from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
 from symveil.reports.number_texts import factor
-from symveil.reports.page import table
-from symveil.studio.answer import Answer, Section, facts, large
+from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
+from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded
 from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, answer_in_words, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
 
 EXAMPLES = {"pin": pin_checker, "response": randomised_response}
-_MOST_ROWS = 40
+_MOST_ROWS, _MOST_DRAWN = 40, 40
 
 
 def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -39,13 +38,15 @@ def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
     curve = _curve(file, pairs, values["upto"], progress)
     worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
     return Answer(
-        title="symveil: the privacy of a labelled chain",
-        sections=(
-            _verdict(verdict, worst, float(epsilon), notes),
-            _plot(curve, float(epsilon)),
-            _pair_table(verdict, worst),
-            _certificate(verdict, worst, chain),
-            *_picture(chain),
+        report=Report(
+            title="symveil: the privacy of a labelled chain",
+            sections=(
+                _verdict(verdict, worst, float(epsilon), notes),
+                _plot(curve, float(epsilon)),
+                _pair_table(verdict, worst),
+                _certificate(verdict, worst, chain),
+                *_picture(chain),
+            ),
         ),
         document={"verify": verdict.document(), "curve": curve.document()},
         columns=("epsilon", "delta lower", "delta upper"),
@@ -106,30 +107,27 @@ def _verdict(verdict: PrivacyVerdict, worst: PairVerdict, epsilon: float, notes:
     badge = ""
     if verdict.asked is not None:
         badge = {True: "holds", False: "violated", None: "undecided"}[verdict.holds]
-    explained = (
-        f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon)}) the promise fails "
-        f"with probability at most δ. The hardest pair to hide is <b>{html.escape(worst.source)}</b> against "
-        f"<b>{html.escape(worst.target)}</b>. "
-        + ("The value is exact." if delta.exact else "Both ends are proved; the true δ lies between them.")
-    )
-    body = large(html.escape(number), explained, badge=badge)
+    known = "The value is exact." if delta.exact else "Both ends are proved; the true δ lies between them."
+    explained = Marked((
+        f"At ε = {epsilon:g} (odds change by a factor of at most {factor(epsilon)}) the promise fails with probability "
+        "at most δ. The hardest pair to hide is ", worst.source, " against ", worst.target, f". {known}",
+    ))  # fmt: skip
+    parts: list[Headline | Text] = [Headline(number, explained, badge)]
     if verdict.asked is not None:
-        body += f"<p>At most {html.escape(str(verdict.asked))}, as asked: <b>{answer_in_words(verdict.holds)}</b>.</p>"
-    body += "".join(f'<p class="warning">{html.escape(note)}</p>' for note in notes)
-    return Section(heading="How private is it?", body=body, wide=True)
+        parts.append(Text(f"At most {verdict.asked}, as asked: **{answer_in_words(verdict.holds)}**."))
+    return Section("How private is it?", (*parts, *(Text(Marked((note,)), "warning") for note in notes)))
 
 
 def _plot(curve: PrivacyCurve, epsilon: float) -> Section:
-    svg = curve.to_svg(mark=epsilon)
     explained = "The true δ lies in the band; the distances ld and bd are upper bounds that are cheaper to prove."
-    return Section(heading="δ against ε", body=f"<p>{explained}</p>", svg=svg, picture="delta", wide=True, large=True)
+    return Section("δ against ε", (Text(explained), Picture(curve.to_svg(mark=epsilon), "delta", large=True)))
 
 
 def _pair_table(verdict: PrivacyVerdict, worst: PairVerdict) -> Section:
     ordered = sorted(verdict.pairs, key=lambda pair: -pair.lv.upper)
     rows = [
         (
-            f"{html.escape(pair.source)} → {html.escape(pair.target)}" + (" <b>worst</b>" if pair is worst else ""),
+            Marked((f"{pair.source} → {pair.target} ", "worst" if pair is worst else "")),
             shown(pair.lv),
             shown_bound(pair.ld),
             shown_bound(pair.bd),
@@ -137,35 +135,31 @@ def _pair_table(verdict: PrivacyVerdict, worst: PairVerdict) -> Section:
         for pair in ordered[:_MOST_ROWS]
     ]
     more = len(ordered) - len(rows)
-    after = f'<p class="quiet">{more} more pairs: see the JSON document.</p>' if more > 0 else ""
-    body = table(("pair", "δ", "ld", "bd"), rows)
-    return Section(heading="Which pair is worst?", body=body, after=after, wide=True)
+    left = (Text(f"{more} more pairs: see the JSON document.", "quiet"),) if more > 0 else ()
+    return Section("Which pair is worst?", (Table.from_rows(("pair", "δ", "ld", "bd"), rows), *left))
 
 
 def _certificate(verdict: PrivacyVerdict, worst: PairVerdict, chain: LabelledChain) -> Section:
     alpha = verdict.alpha
     rows = [
         ("chain", f"{len(chain.states)} states, {len(chain.transitions)} transitions, {len(set(chain.labels))} labels"),
-        (
-            "e<sup>ε</sup>",
-            html.escape(_fraction(alpha)) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}",
-        ),
-        ("δ of the worst pair", html.escape(_fraction(worst.lv.upper)) if worst.lv.exact else shown(worst.lv)),
+        ("e^ε", _fraction(alpha) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}"),
+        ("δ of the worst pair", _fraction(worst.lv.upper) if worst.lv.exact else shown(worst.lv)),
         ("how δ is known", "exactly, in rationals" if worst.lv.exact else f"a bracket over {worst.lv.nodes:,} nodes"),
         ("ld of the worst pair", _bound(worst.ld)),
         ("bd of the worst pair", _bound(worst.bd)),
     ]
     if verdict.lumped:
         rows.append(("chain", "proved on a smaller chain with the same behaviour"))
-    after = '<p class="quiet">The JSON document holds every number exactly, as p/q where that is known.</p>'
-    return Section(heading="The certificate", body=facts(rows), after=after, wide=True)
+    after = Text("The JSON document holds every number exactly, as p/q where that is known.", "quiet")
+    return Section("The certificate", (Facts.from_rows(rows), after))
 
 
 def _bound(bound: Bound | None) -> str:
     if bound is None:
         return "not computed"
     if bound.exact:
-        return f"{html.escape(_fraction(bound.value))}, exact"
+        return f"{_fraction(bound.value)}, exact"
     return f"{shown_bound(bound)}, proved by one sweep: Γ(d) ≤ d"
 
 
@@ -175,6 +169,6 @@ def _fraction(value: Fraction) -> str:
 
 
 def _picture(chain: LabelledChain) -> tuple[Section, ...]:
-    if len(chain.states) > 40:
+    if len(chain.states) > _MOST_DRAWN:
         return ()
-    return (Section(heading="The chain", svg=chain.to_svg(), picture="chain", wide=True, large=True),)
+    return (Section("The chain", (Picture(chain.to_svg(), "chain", large=True),)),)

@@ -5,7 +5,6 @@ The automaton of a word as a picture: state by state where that can be read, els
 
 from __future__ import annotations
 
-import html
 import operator
 import time
 from collections.abc import Mapping
@@ -31,28 +30,26 @@ from symveil.numbers.rationals import spelled
 from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.number_texts import epsilon_text
-from symveil.reports.page import table
-from symveil.studio.answer import Answer, Section, facts, large
+from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text
+from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (
     Subject,
-    attacker_lines,
     choose_adjacency,
-    loss_line,
     marked_edits,
     marked_word,
     promise,
+    promise_lines,
     read_mechanism,
     read_subject,
     read_whole,
     undecided,
-    warned,
 )
 from symveil.tasks.explain import Explanation, explain_word
 from symveil.tasks.explain_report import explanation_report
 from symveil.tasks.release import WordRelease, release_word
 
 MOST_STATES = 30
-"""More than these on one picture nobody reads on a screen."""
+"""More than these on one picture cannot be read on a screen."""
 _MOST_COLUMNS, _MOST_ROWS = 26, 16
 _SEEN = 5e-4
 
@@ -146,13 +143,18 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     named(progress, "Drawing private versions")(0, None)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS, thin=True)
     law = explanation.law
+    # short words stand beside the law
+    short = sum(len(str(symbol)) + len(subject.shown_separator) for symbol in subject.word) <= _LONG_WORD
     return Answer(
-        title=f"symveil: {mechanism.name}, ε = {spelled(mechanism.epsilon)}",
-        sections=(
-            _guarantee(explanation, subject),
-            _law(law),
-            *_facts_and_words(explanation, subject, released),
-            *_automaton(subject, explanation, values["distance"]),
+        report=Report(
+            title=f"symveil: {mechanism.name}, ε = {spelled(mechanism.epsilon)}",
+            sections=(
+                _guarantee(explanation, subject),
+                _law(law, half=short),
+                _words(subject, released, mechanism.metric, half=short),
+                *_automaton(subject, explanation, values["distance"]),
+                _facts(explanation, subject),
+            ),
         ),
         document={"explain": explanation.document(), "release": released.document()},
         columns=("distance" if mechanism.metric == "hamming" else law.unit, "words", "probability"),
@@ -190,70 +192,56 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     guarantee = mechanism.guarantee
     noun = "word" if subject.separator == "" else "sequence"
     unchanged = float(law.probabilities[0]) if len(law.distances) and law.distances[0] == 0 else 0.0
-    requested = epsilon_text(float(mechanism.epsilon))
-    loss = epsilon_text(guarantee.epsilon)
     hides_lengths = mechanism.metric == "levenshtein"
-    promised = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
-    body = '<div class="pair"><div>' + large(
-        f"ε = {loss}", promised + (f" You asked for {requested}." if loss != requested else ""), badge=guarantee.how
-    )
+    promise_text = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
     if hides_lengths:
-        cost = large(
+        cost = Headline(
             f"{law.expected_error:.3g} {'edits made' if law.measured == 'edits' else law.unit}",
             "on average. An edit inserts, deletes or replaces a symbol; the length, here "
             f"{explanation.length}, is hidden as well.",
         )
     else:
-        cost = large(
+        cost = Headline(
             f"{law.expected_error:.3g} of {law.length}",
             f"symbols are changed on average; nothing at all is changed with probability {unchanged:.3g}.",
         )
-    body += f"</div><div>{cost}</div></div>"
-    body += loss_line(mechanism, noun)
-    body += attacker_lines(mechanism, explanation.attacker)
-    body += warned(mechanism, explanation.protection)
-    return Section(heading="What is promised, and what it costs", body=body, wide=True)
-
-
-def _law(law: DistanceLaw) -> Section:
-    bounds = ""
-    if law.bounds:
-        why = " (Benvenuti 2026, Theorem 2)" if law.metric == "hamming" else ": far words are not told apart"
-        bounds = (
-            f'<p class="quiet">Proved beforehand: the expected error lies between {law.bounds.lower:.4g} and '
-            f"{law.bounds.upper:.4g}{why}.</p>"
-        )
-    return Section(
-        heading="How far the private word lies from the true one", svg=law.to_svg(), picture="law", after=bounds
+    parts: tuple[Part, ...] = (
+        Headline(f"ε = {epsilon_text(guarantee.epsilon)}", promise_text, guarantee.how),
+        cost,
+        *promise_lines(mechanism, noun, explanation.attacker, explanation.protection),
     )
+    return Section("What is promised, and what it costs", parts)
 
 
-def _facts_and_words(explanation: Explanation, subject: Subject, released: WordRelease) -> tuple[Section, Section]:
-    """Short words stand beside the law and the facts, long ones below both."""
-    numbers, words = _facts(explanation, subject), _words(subject, released, explanation.mechanism.metric)
-    return (numbers, words) if words.wide else (words, numbers)
+def _law(law: DistanceLaw, *, half: bool) -> Section:
+    parts: tuple[Part, ...] = (Picture(law.to_svg(), "law"),)
+    if law.bounds:
+        why = " (Benvenuti 2026, Theorem 2)" if law.metric == "hamming" else ": far words all have the same weight"
+        between = f"lies between {law.bounds.lower:.4g} and {law.bounds.upper:.4g}{why}"
+        parts += (Text(f"Proved beforehand: the expected error {between}.", "quiet"),)
+    return Section("How far the private word lies from the true one", parts, half=half)
 
 
-def _words(subject: Subject, released: WordRelease, metric: Metric) -> Section:
+def _words(subject: Subject, released: WordRelease, metric: Metric, *, half: bool) -> Section:
     separator = subject.shown_separator
     if metric == "hamming":
-        heading = ("private version (changed symbols underlined)", "changed")
+        columns = ("private version (changed symbols underlined)", "changed")
         rows = [
             (marked_word(subject.word, word, separator), str(sum(map(operator.ne, subject.word, word))))
             for word in released.released
         ]
     else:
-        heading = ("private version (new symbols underlined, · where some are gone)", "length")
+        columns = ("private version (new symbols underlined, · where some are gone)", "length")
         rows = [(marked_edits(subject.word, word, separator), str(len(word))) for word in released.released]
-    true = marked_word(subject.word, subject.word, separator)
     what = "A typical word of the public model" if subject.typical else "Your word"
-    body = f'<p class="quiet">{what}:</p><p class="word true">{true}</p>' + table(heading, rows, word_columns=(0,))
-    after = (
-        f'<p class="quiet">For your eyes only: publish one of them. All {SHOWN_WORDS} together would cost '
-        f"ε = {epsilon_text(released.total_epsilon)}.</p>"
+    once = f"All {SHOWN_WORDS} together would cost ε = {epsilon_text(released.total_epsilon)}."
+    parts = (
+        Text(f"{what}:", "quiet"),
+        Text(marked_word(subject.word, subject.word, separator), "word true"),
+        Table.from_rows(columns, rows, words=(0,)),
+        Text(f"For your eyes only: publish one of them. {once}", "quiet"),
     )
-    long = sum(len(str(symbol)) + len(separator) for symbol in subject.word) > _LONG_WORD
-    return Section(heading="Ten private versions", body=body, after=after, tall=not long, wide=long)
+    return Section("Ten private versions", parts, half=half)
 
 
 def _automaton(subject: Subject, explanation: Explanation, wanted: str) -> tuple[Section, ...]:
@@ -262,16 +250,12 @@ def _automaton(subject: Subject, explanation: Explanation, wanted: str) -> tuple
     automaton = levenshtein_automaton(subject.word, _EDITS_DRAWN, alphabet=subject.language.alphabet)
     if automaton.state_count > MOST_STATES or len(subject.language.alphabet) > MOST_STATES:
         return ()
-    return (
-        Section(
-            heading="The words one edit away",
-            body="<p>The Levenshtein automaton of the word: a state has read some symbols and made some edits.</p>",
-            svg=automaton.to_svg(),
-            picture="automaton",
-            wide=True,
-            large=True,
-        ),
-    )
+    explained = "The Levenshtein automaton of the word: a state has read some symbols and made some edits."
+    return (Section("The words one edit away", (Text(explained), _automaton_picture(automaton.to_svg()))),)
+
+
+def _automaton_picture(svg: str) -> Picture:
+    return Picture(svg, "automaton", large=True)
 
 
 def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section:
@@ -285,20 +269,14 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
     else:
         distance = read_whole("distance", wanted)
         distance = min(possible, key=lambda each: abs(each - distance))
+    heading = "The automaton it is drawn from"
     svg = trellis_svg(language, codes, distance)
     if svg is not None:
         explained = (
-            f"All words at distance {distance}, state by state. <b>V</b> counts the ways to finish from a state; "
-            "following <b>μ</b> draws each word with the same probability."
+            f"All words at distance {distance}, state by state. **V** counts the ways to finish from a state; "
+            "following **μ** draws each word with the same probability."
         )
-        return Section(
-            heading="The automaton it is drawn from",
-            body=f"<p>{explained}</p>",
-            svg=svg,
-            picture="automaton",
-            wide=True,
-            large=True,
-        )
+        return Section(heading, (Text(explained), _automaton_picture(svg)))
     size = f"{explanation.automaton.state_count:,} states and {explanation.automaton.edge_count:,} edges"
     weighted = isinstance(mechanism, DistanceWeighted)
     chances = np.zeros(language.length + 1)
@@ -311,28 +289,16 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
     try:
         grid = grid_svg(language, codes, chances, f"Position × errors of an automaton of {size}")
     except TooLargeError:
-        return Section(
-            heading="The automaton it is drawn from",
-            body=f"<p>It has {size}: too many to draw. Try a shorter word.</p>",
-            wide=True,
-        )
+        return Section(heading, (Text(f"It has {size}: too many to draw. Try a shorter word."),))
     explained = (
         f"The automaton has {size}: summed up here over the states of the model, {what}. Each cell: how likely the "
         "draw passes there, and how likely the next symbol is changed."
     )
-    return Section(
-        heading="The automaton it is drawn from, summed up",
-        body=f"<p>{explained}</p>",
-        svg=grid,
-        picture="automaton",
-        wide=True,
-        large=True,
-    )
+    return Section(f"{heading}, summed up", (Text(explained), _automaton_picture(grid)))
 
 
 def _facts(explanation: Explanation, subject: Subject) -> Section:
     """The facts that the command line prints, and what there is to say about the model."""
     report = explanation_report(explanation)
     rows = [*report.facts(report.title).items(), *(("note", note) for note in subject.notes)]
-    shown = [(html.escape(name), html.escape(value)) for name, value in rows]
-    return Section(heading="Facts", body=facts(shown), wide=explanation.mechanism.metric == "levenshtein")
+    return Section("Facts", (Facts.from_rows(rows),))

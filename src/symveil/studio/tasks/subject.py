@@ -6,7 +6,6 @@ How words, guarantees and prices are shown: plain words first, the number with t
 from __future__ import annotations
 
 import difflib
-import html
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,10 +27,11 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
 from symveil.reports.number_texts import factor
-from symveil.reports.page import table
+from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
+from symveil.tasks.explain_report import adjacency_report
 
 Loaded = TypeVar("Loaded")
 
@@ -210,79 +210,82 @@ def read_whole(name: str, text: str) -> int:
         raise ParameterError(name, expected="a whole number", found=repr(text)) from None
 
 
-def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> str:
-    """What the guarantee of a mechanism promises, as HTML."""
+def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> Marked:
+    """What the guarantee of a mechanism promises."""
     guarantee, adjacency = mechanism.guarantee, mechanism.adjacency
     known = guarantee_in_words(guarantee.how, mechanism.calibration)
     differ = f"one {symbol}" if adjacency == 1 else f"up to {adjacency} {symbol}s"
-    return (
+    return Marked((
         f"Anyone who sees the private {noun} can prefer one {noun} to another that differs in {differ} by a factor of "
-        f"at most <b>{factor(guarantee.epsilon)}</b>. {known[:1].upper()}{known[1:]}."
-    )
+        "at most ",
+        factor(guarantee.epsilon),
+        f". {known[:1].upper()}{known[1:]}.",
+    ))  # fmt: skip
 
 
-def warned(mechanism: Mechanism, near: Protection | None) -> str:
-    """What to warn of, as HTML, in the sentences of the command line."""
-    sentences = (f"{each[:1].upper()}{each[1:]}." for each in doubts(mechanism, near))
-    return "".join(f'<p class="warning">{html.escape(each)}</p>' for each in sentences)
+def promise_lines(
+    mechanism: Mechanism, noun: str, view: AttackerView | None, near: Protection | None
+) -> tuple[Text, ...]:
+    """What else there is to say of a guarantee, in the sentences of the command line: losses, attacker, warnings."""
+    losses = Text(f"ε by distance: two {noun}s that differ in {promise_in_words(mechanism)}.", "quiet")
+    return losses, *attacker_lines(mechanism, view), *(warning(each) for each in doubts(mechanism, near))
+
+
+def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float | None = None) -> tuple[Text, ...]:
+    """What an attacker learns who knows the public model and sees one private word, beside the error."""
+    rows = attacker_facts(mechanism, view, error=error)
+    if not rows:
+        return ()
+    text = "; ".join(sentence for name, sentence in rows if name != "for scale")
+    scale = "".join(f" For scale: {sentence}." for name, sentence in rows if name == "for scale")
+    little = map(warning, hides_little(view))
+    return *little, Text(f"An attacker who knows the public model: {text}.{scale}", "quiet")
+
+
+def warning(sentence: str) -> Text:
+    """A sentence to be warned by, as the command line has it."""
+    return Text(Marked((f"{sentence[:1].upper()}{sentence[1:]}.",)), "warning")
 
 
 def choose_adjacency(language: Language, noun: str) -> Answer:
     """What each b hides on a model, for users who have not chosen one: nothing is released before that."""
-    shown = adjacency_table(language)
-    rows = [
-        (
-            "all" if row.adjacency == "all" else str(row.adjacency),
-            f"{100 * row.positions_with_alternatives:.0f} %",
-            f"{row.alternatives:.3g}",
-            f"{row.at_middle:.3g}",
-        )
-        for row in shown.rows
-    ]
-    columns = ("b", "positions with an alternative", "alternatives at a position", "at a middle position")
-    body = (
-        f"<p>On a model b is a decision: two {noun}s that differ in more than b symbols are protected less, and a "
-        f"symbol for which no {noun} within b has another is not hidden at all. Choose b in the form.</p>"
-        + table(columns, rows)
-        + f'<p class="quiet">By the public model, over {noun}s of {shown.length} symbols; no secret is read.</p>'
+    explained = (
+        f"On a model b is a decision: two {noun}s that differ in more than b symbols are protected less, and a "
+        f"symbol for which no {noun} within b has another is not hidden at all. **Choose b in the form.** By the "
+        "public model; no secret is read."
     )
-    return Answer.without("symveil: choose b", heading="What is to be hidden?", body=body)
+    table = adjacency_report(adjacency_table(language))
+    (shown,) = table.sections
+    sections = Section("What is to be hidden?", (Text(explained), Text(shown.heading, "quiet"), *shown.parts))
+    return Answer.without(Report(title="symveil: choose b", sections=(sections,)))
 
 
-def loss_line(mechanism: Mechanism, noun: str) -> str:
-    """The loss at every distance, as HTML."""
-    return f'<p class="quiet">ε by distance: two {noun}s that differ in {html.escape(promise_in_words(mechanism))}.</p>'
-
-
-def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float | None = None) -> str:
-    """What an attacker learns who knows the public model and sees one private word, beside the error, as HTML."""
-    rows = attacker_facts(mechanism, view, error=error)
-    if not rows:
-        return ""
-    little = "".join(
-        f'<p class="warning">{html.escape(each[:1].upper() + each[1:])}.</p>' for each in hides_little(view)
-    )
-    text = "; ".join(html.escape(sentence) for name, sentence in rows if name != "for scale")
-    scale = "".join(f" For scale: {html.escape(sentence)}." for name, sentence in rows if name == "for scale")
-    return f'{little}<p class="quiet">An attacker who knows the public model: {text}.{scale}</p>'
-
-
-def marked_word(word: Word, released: Word, separator: str) -> str:
-    """A released word as HTML, with the symbols that differ marked; not by colour alone."""
-    pieces = []
-    for old, new in zip(word, released, strict=True):
-        shown = html.escape("␣" if new == " " else str(new))
-        pieces.append(shown if new == old else f"<b>{shown}</b>")
-    return (html.escape(separator) if separator.strip() else separator or "").join(pieces)
-
-
-def marked_edits(word: Word, released: Word, separator: str) -> str:
-    """A released word of another length as HTML, laid against the true one."""
-    pieces = []
-    for kind, _, _, first, last in difflib.SequenceMatcher(None, word, released, autojunk=False).get_opcodes():
-        shown = [html.escape("␣" if symbol == " " else str(symbol)) for symbol in released[first:last]]
-        if kind == "equal":
-            pieces += shown
+def marked_word(word: Word, released: Word, separator: str) -> Marked:
+    """A released word, with the symbols that differ marked; not by colour alone."""
+    between = separator or ""
+    pieces = [""]
+    for index, (old, new) in enumerate(zip(word, released, strict=True)):
+        shown = "␣" if new == " " else str(new)
+        first = between if index else ""
+        if new == old:
+            pieces[-1] += first + shown
         else:
-            pieces += [f"<b>{symbol}</b>" for symbol in shown] or ["<b>·</b>"]
-    return (html.escape(separator) or "").join(pieces)
+            pieces[-1] += first
+            pieces += [shown, ""]
+    return Marked(pieces)
+
+
+def marked_edits(word: Word, released: Word, separator: str) -> Marked:
+    """A released word of another length, laid against the true one."""
+    between = separator or ""
+    pieces, begun = [""], False
+    for kind, _, _, first, last in difflib.SequenceMatcher(None, word, released, autojunk=False).get_opcodes():
+        shown = ["␣" if symbol == " " else str(symbol) for symbol in released[first:last]]
+        for each in shown or ["·"]:
+            pieces[-1] += between if begun else ""
+            begun = True
+            if kind == "equal":
+                pieces[-1] += each
+            else:
+                pieces += [each, ""]
+    return Marked(pieces)

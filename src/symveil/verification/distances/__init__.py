@@ -10,7 +10,7 @@ May not live here: where chains come from (models, io, mechanisms), curves and c
     finite_words chains that end: the odds of all words
     kernel       the pairs at distance 0, exactly
     exact        policy iteration in rationals, and the solution of a policy's linear system
-    sweeps       the loops over all pairs, compiled; also kernel_loops, search_loops; loaded by `compiled_loops`
+    sweep_loops  the loops over all pairs, compiled; also kernel_loops, search_loops
     flows        policy iteration in floats: a flow for each pair
     certificate  an upper bound proved by one sweep
     symmetric    bd, the symmetric predecessor

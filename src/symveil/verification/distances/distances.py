@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from symveil.numbers.conversions import dyadic, float_at_least, fraction, nearest_float, rational
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.compiled_loops import sweeps
+from symveil.verification.distances import sweep_loops
 from symveil.verification.distances.exact import (
     ExactLifting,
     ExactPolicy,
@@ -294,7 +294,7 @@ class CompiledBound:
                 continue
             states = np.array(remaining, dtype=np.int64)
             need = np.array([rounded[state] for state in remaining])
-            bound = sweeps().flow_cost(
+            bound = sweep_loops.flow_cost(
                 states, need, np.abs(need), self.distance, self.alpha, *self.relays, 1e-13, self.less
             )
             total += dyadic(float(bound))

@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 
 from symveil.graphs.strong_components import strong_components
 from symveil.numbers.conversions import nearest_float
+from symveil.verification.distances import kernel_loops
 from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.compiled_loops import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, lift, solve
 from symveil.verification.distances.tables import ChainTable, exact_matrix
 from symveil.verification.linear_systems import Entry, solved
@@ -89,7 +89,7 @@ class ExactLifting:
             scratch = [np.empty((room, room), dtype=object) for _ in range(3)]
             vectors = [np.empty(room, dtype=object) for _ in range(2)]
             count = lift(
-                len(group), nodes, need, self._distance, self._alpha, self._first, self._relays,
+                len(group), room, nodes, need, self._distance, self._alpha, self._first, self._relays,
                 self._spread, _ZERO, _ONE, _ZERO,
                 scratch[0], scratch[1], tail, head, scratch[2], amount, vectors[0], vectors[1],
                 self._height, self._parent, self._queue,
@@ -222,7 +222,7 @@ def kernel(
 
     Small chains take rationals for all pairs, so that no compiled loop has to be loaded.
     """
-    loops = None if small else kernel_loops()
+    loops = None if small else kernel_loops
     float_alpha = nearest_float(alpha)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)

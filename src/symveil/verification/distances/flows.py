@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import SymveilError
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.compiled_loops import sweeps
+from symveil.verification.distances import sweep_loops
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
 from symveil.verification.linear_systems import Effort, FloatSystem
 
@@ -124,7 +124,7 @@ class FloatPolicy:
 
 def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:
     """Flows that leave everything where it is: d is the one-step skewed total variation."""
-    constant = sweeps().unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
+    constant = sweep_loops.unshipped(table.first, table.successor, table.chance, table.label, alpha, pairs)
     return Flows.empty(pairs, constant)
 
 
@@ -141,9 +141,8 @@ def find_relays(table: ChainTable, alpha: float, distance: Floats, *, relays: bo
     """The relays of all states under `distance`; none if `relays` says so."""
     if not relays or alpha == 1.0:  # for α = 1 a fixed point obeys the triangle inequality: no detour is shorter
         return Relays(np.zeros(table.size + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.zeros((1, 1)))
-    loops = sweeps()
     parts = in_threads(
-        lambda begin, end: loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
+        lambda begin, end: sweep_loops.relay_table(distance, table.label, alpha, 1e-12, begin, end),
         parts_of(table.size, worth=100),
     )
     source, relay = np.nonzero(np.concatenate([useful for useful, _ in parts]))
@@ -159,12 +158,11 @@ def improved_flows(
     """The flows, with each one replaced that is not cheapest under `distance`, and how many were."""
     if not len(flows.pairs):
         return flows, 0
-    loops = sweeps()
     detours = find_relays(table, alpha, distance, relays=relays)
 
     def part(begin: int, end: int) -> Any:
         own = slice(int(flows.start[begin]), int(flows.start[end]))
-        return loops.improve(
+        return sweep_loops.improve(
             table.first, table.successor, table.chance, table.label, alpha, distance,
             detours.first, detours.state, detours.spread,
             flows.pairs[begin:end], value[begin:end], flows.start[begin : end + 1] - flows.start[begin],
@@ -222,9 +220,8 @@ def in_threads(work: Callable[[int, int], Any], parts: list[tuple[int, int]]) ->
     """`work` on every part; compiled loops let each other run."""
     if len(parts) <= 1 or workers() == 1:
         return [work(*part) for part in parts]
-    first = work(*parts[0])  # compiles once, not in every thread
     with ThreadPoolExecutor(workers()) as pool:
-        return [first, *pool.map(lambda part: work(*part), parts[1:])]
+        return list(pool.map(lambda part: work(*part), parts))
 
 
 # With a large α a rounding error at a full sink weighs α times as much as one at a source. So a little less is
@@ -311,9 +308,8 @@ def _rows(flows: Flows, rows: Integers) -> Flows:
 
 def shortfalls(table: ChainTable, alpha: float, distance: Floats, flows: Flows) -> Floats:
     """Γ(d) − d as far as the flows prove it, rounded upwards, for every row of them."""
-    loops = sweeps()
     parts = in_threads(
-        lambda begin, end: loops.shortfall(
+        lambda begin, end: sweep_loops.shortfall(
             table.first, table.successor, table.chance, table.label, alpha, distance, flows.pairs[begin:end],
             flows.start[begin : end + 1], flows.arc, flows.amount,
         ),

@@ -13,11 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symveil.numbers.conversions import float_at_least, float_at_most
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.compiled_loops import search_loops
+from symveil.verification.distances import search_loops as loops
 from symveil.verification.distances.distances import CompiledBound
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
 
@@ -60,7 +59,7 @@ class RoundedSearch:
         chance = np.where(table.chance < TINY, 0.0, table.chance)
         comes_from = np.bincount(table.successor, minlength=table.size).astype(np.float64)
         self._bounds = (bound.distance, bound.alpha, self._alpha_above, *bound.relays, bound.less)
-        self._chain = (
+        self._chain: Any = (
             table.first, table.successor, chance, table.label, rank, by_rank, comes_from, classes, *self._bounds,
         )  # fmt: skip
 
@@ -79,12 +78,12 @@ class RoundedSearch:
         """Both ends, or None where rationals should be asked."""
         if width < FINEST or source == target or self._label[source] != self._label[target]:
             return None
-        loops = search_loops()
         store = self._start(source, target)
-        bounds_requested = (2.0, -1.0) if question is None else (float_at_most(question), float_at_least(question))
+        below, above = (2.0, -1.0) if question is None else (float_at_most(question), float_at_least(question))
         limits = (-1 if horizon is None else horizon, min(nodes, 2**60), min(most_visits, 2**60), _PAUSE)
+        goal: Any = (float_at_most(width), below, above, *limits)
         while True:
-            why = loops.advance(*self._chain, *store.arrays, float_at_most(width), *bounds_requested, *limits)
+            why = loops.advance(*self._chain, *store.arrays, *goal)
             if why == loops.DONE:
                 break
             if why == loops.ROOM:
@@ -105,13 +104,12 @@ class RoundedSearch:
 
     def _start(self, source: int, target: int) -> _Store:
         """One node of weight 2: half its mass in the source for p, half in the target for r."""
-        loops = search_loops()
         store = _Store(len(self._label))
         states = np.array(sorted((source, target), key=lambda state: self._rank[state]), dtype=np.int64)
         halves = np.array([[0.5, 0.0] if state == source else [0.0, 0.5] for state in states])
         store.state[:2], store.entry[:2] = states, halves
         mass, other = halves.T.copy()
-        judged = loops.judge(states, mass, other, self._classes, np.zeros((len(self._label), 2)), *self._bounds)
+        judged = loops.judge(states, mass, other, self._classes, *self._bounds)
         store.figure[0] = (2.0, *judged)
         store.span[0] = (0, 2, 0, 0, -1, -1)
         store.count[[loops.NODES, loops.ENTRIES, loops.WORK]] = 1, 2, 1
@@ -137,7 +135,7 @@ class _Store:
         self._index(np.zeros(0))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Any:
         """As `advance` takes them."""
         return (
             self.figure, self.span, self.state, self.entry, self.child, self.share, self.bucket, self.gaps,
@@ -157,7 +155,7 @@ class _Store:
         """The buckets of the nodes and the tree of their gaps, for the room there is now."""
         leaves = 1 << (len(self.figure) - 1).bit_length()
         self.bucket: Integers = np.full(4 * leaves, -1, dtype=np.int64)
-        search_loops().rehash(self.span, int(self.count[0]), self.bucket)
+        loops.rehash(self.span, int(self.count[0]), self.bucket)
         self.gaps: Floats = np.zeros(2 * leaves)
         self.gaps[leaves : leaves + len(gaps)] = gaps
         level = leaves

@@ -105,7 +105,7 @@ def solve(
                     leave, ratio = row, quotient
                 elif quotient == ratio:
                     if careful:  # Bland: the smallest variable
-                        if (tail[row], head[row]) < (tail[leave], head[leave]):
+                        if tail[row] < tail[leave] or (tail[row] == tail[leave] and head[row] < head[leave]):
                             leave = row
                     elif column[row] > column[leave]:  # the steadier pivot
                         leave = row
@@ -132,17 +132,16 @@ def solve(
 
 
 def lift(
-    count: int, nodes: Any, need: Any, distance: Any, alpha: Any, first: Any, relays: Any, spread: Any, zero: Any,
-    one: Any, tolerance: Any, cost: Any, gain: Any, tail: Any, head: Any, inverse: Any, amount: Any, price: Any,
-    column: Any, height: Any, parent: Any, queue: Any,
+    count: int, room: int, nodes: Any, need: Any, distance: Any, alpha: Any, first: Any, relays: Any, spread: Any,
+    zero: Any, one: Any, tolerance: Any, cost: Any, gain: Any, tail: Any, head: Any, inverse: Any, amount: Any,
+    price: Any, column: Any, height: Any, parent: Any, queue: Any,
 ) -> int:  # fmt: skip
-    """Solve for one label. `nodes[:count]` are its states with `need`; relays are appended to them.
+    """Solve for one label. `nodes[:count]` are its states with `need`; relays are appended to them, up to `room`.
 
     Returns how many nodes there are at the end, or minus that where the solver gave up or room for
     relays ran out: then what is there is feasible, and only not proved to be optimal. `height` and
     `parent` have an entry for each state, and `parent` is −2 everywhere, before and after.
     """
-    room = len(need)
     while True:
         for i in range(count):
             for j in range(count):

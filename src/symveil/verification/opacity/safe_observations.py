@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count, pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from symveil.graphs.state_sets import StateSet, set_of
 from symveil.graphs.strong_components import strong_components
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
+from symveil.laws.public_words import any_word
 from symveil.models.alphabet import Alphabet
 from symveil.numbers.once import Memo, computed_once
 from symveil.verification.opacity.estimators import ExplorationLimit, estimator
@@ -135,12 +137,12 @@ class SafeObservations:
         ways[0] = 1
         lengths: dict[int, int] = {}
         for length in count():
-            complete = ways if length == self.longest else ways[self._may_end]
+            complete = ways[self._ends(length)]
             if complete.any():
                 lengths[length] = int(np.minimum(complete, VERY_MANY).sum())
             if length == self.longest or not ways.any():
                 return lengths
-            reached = np.flatnonzero(ways)
+            reached = np.flatnonzero(ways)  # few of all, where systems move on: a pass over all edges would take longer
             following = np.zeros(len(table), dtype=np.int64)
             for column in table[reached].T:
                 leads = column >= 0
@@ -151,18 +153,12 @@ class SafeObservations:
 
     def example(self, length: int) -> Events:
         """The first observation of one of the `complete_lengths`, in the order of the events."""
-        table = self._everything.table
-        ends = np.ones(len(table), dtype=np.bool_) if length == self.longest else self._may_end
-        can: list[NDArray[np.bool_]] = [ends]
-        for _ in range(length):
-            can.append(np.asarray(np.any((table >= 0) & can[-1][np.maximum(table, 0)], axis=1)))
-        state, events = 0, []
-        for left in reversed(range(length)):
-            row = table[state]
-            column = int(np.flatnonzero((row >= 0) & can[left][np.maximum(row, 0)])[0])
-            events.append(self._everything.events[column])
-            state = int(row[column])
-        return tuple(events)
+        complete = replace(self.possible_graph, accepting=self._ends(length))
+        return tuple(any_word(RunLanguage(graph=complete, length=length)).tolist())
+
+    def _ends(self, length: int) -> NDArray[np.bool_]:
+        """For each estimate whether an observation of this length, complete or cut at the horizon, may lead to it."""
+        return np.ones_like(self._may_end) if length == self.longest else self._may_end
 
     @computed_once
     def _may_end(self) -> NDArray[np.bool_]:
