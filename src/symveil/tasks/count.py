@@ -343,8 +343,9 @@ def count(
 
 
 @shows_fields(
-    CountOptions, ColumnOptions, RunOptions, types=CountFileParameters, first=("epsilon", "alphabet", "model")
-)
+    CountOptions, ColumnOptions, RunOptions, types=CountFileParameters, first=("epsilon", "alphabet", "model"),
+    last=("out", "columns", "counting", "ledger", "release_id", "again", "engine", "master", "spreadsheet_safe"),
+)  # fmt: skip
 def count_file(
     path: str | Path | Table,
     statistic: str,

@@ -262,6 +262,10 @@ class LearnOptions:
         return "trips" if mapped or (graph is not None and graph.state_is_symbol) else "log"
 
 
+OF_TIMES = ("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
+"""Options that a law has only with times."""
+
+
 class LearnParameters(ColumnParameters, total=False):
     """The fields of `LearnOptions`, `ColumnOptions` and `RunOptions` that `learn` takes by name."""
 
@@ -316,8 +320,9 @@ def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tu
 
 
 @shows_fields(
-    LearnOptions, ColumnOptions, RunOptions, types=LearnParameters, first=("epsilon", "lengths", "alphabet", "model")
-)
+    ColumnOptions, LearnOptions, RunOptions, types=LearnParameters, first=("epsilon", "lengths", "alphabet", "model"),
+    last=("columns", "learning", "ledger", "release_id", "again", *OF_TIMES, "longest", "gzip_ratio", "engine", "master"),
+)  # fmt: skip
 def learn(
     path: str | Path | Table,
     out: str | Path,
