@@ -11,8 +11,7 @@ from symveil.pictures.plots import save_chart
 from symveil.pictures.svg import FONT
 from symveil.pictures.town_map import town_svg
 from symveil.randomness import NotPrivateSeededBits
-from symveil.tasks.demo import private_mechanism
-from symveil.tasks.demo_report import ADJACENCY
+from symveil.tasks.demo import ADJACENCY, private_mechanism
 from symveil.tasks.verify import privacy_curve
 
 FOLDER = Path(__file__).parent / "pictures"

@@ -33,6 +33,7 @@ from symveil.studio.panels.compare import ComparePanel
 from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
+from symveil.studio.panels.whole_file import FilePanel
 from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import compare as averages_task
 from symveil.studio.tasks.compare import Averages, average_more
@@ -64,6 +65,7 @@ CASES = [
     for name in kind.defaults
     if name not in kind.files and not (kind is MapPanel and name in ("alphabet", "word", "separator"))
 ]
+CASES += [(FilePanel, name) for name in FilePanel.defaults if name not in FilePanel.files]
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,10 @@ def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file:
     usual = {**kind.defaults, **{key: value for key, value in SMALL.items() if key in kind.defaults}, "address": ""}
     if kind is AnswersPanel:
         usual |= {"private": str(private_file), "manifest": str(manifest_path(private_file)), "statistic": "ngrams:K"}
+    if kind is FilePanel:
+        usual |= {"source": "file", "data": str(private_file.with_name("true.csv")), "alphabet": "ab", "period": ""}
+        usual |= {"folder": str(private_file.parent), "lengths": "1..3", "count": "10", "sequence": "word"}
+        usual |= {} if name in ("lengths", "count", "kind") else {"task": "count", "statistic": "ngrams:K"}
     for junk in JUNK:
         try:
             if name in kind.scales:

@@ -23,7 +23,7 @@ def check_command(manifest: Path, output: Path | None, model: Path | None, as_js
     does not.
     """
     from symveil.tasks.check import check_manifest
-    from symveil.tasks.verify_report import checks_report
+    from symveil.tasks.checks import checks_report
 
     result = check_manifest(manifest, output=output, model=model)
     report = checks_report(result, str(manifest), typed=lambda note: as_typed(note, check_command))

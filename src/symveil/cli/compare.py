@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.output import command, print_json, print_notes, print_table, require_suffix
+from symveil.cli.output import command, print_result, require_suffix
 from symveil.cli.single_options import (
     event_options,
     json_option,
@@ -25,6 +25,7 @@ from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from symveil.tasks.compare import Comparison
+    from symveil.tasks.compare_tables import TableComparison
 
 _SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
 _USUAL = "2..5"
@@ -66,11 +67,12 @@ def compare_command(
     """
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.storage.atomic import write_text
-    from symveil.tasks.compare import HOLDER_ONLY, compare
+    from symveil.tasks.compare import compare
     from symveil.tasks.compare_report import comparison_page
-    from symveil.tasks.compare_tables import is_table
+    from symveil.tasks.compare_tables import compare_table, is_table
 
     require_suffix("out", out, (".html", ".htm"))
+    comparison: Comparison | TableComparison
     if is_table(private):
         if patterns is not None:
             raise ParameterError(
@@ -78,41 +80,15 @@ def compare_command(
                 expected="two files of sequences: patterns are looked for in both",
                 found="a table of private counts; leave --patterns out",
             )
-        given = {"places": places, "zones": zones, "top": top, "columns": ColumnOptions(**columns)}
-        _compare_table(true, private, out, as_json, given)
-        return
-    comparison = compare(
-        true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), time=time,
-        timezone=timezone, **columns,
-    )  # fmt: skip
+        comparison = compare_table(true, private, places=places, zones=zones, top=top, columns=ColumnOptions(**columns))
+    else:
+        comparison = compare(
+            true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), time=time,
+            timezone=timezone, **columns,
+        )  # fmt: skip
     if out is not None:
         write_text(out, comparison_page(comparison), owner_only=True)
-    if as_json:
-        print_json(comparison.document())
-    else:
-        _print(comparison)
-    notes = [f"{name} is left out: {why}" for name, why in comparison.left_out.items()]
-    print_notes(notes, warnings=[HOLDER_ONLY])
-
-
-def _compare_table(true: Path, private: Path, out: Path | None, as_json: bool, given: dict[str, Any]) -> None:
-    from symveil.storage.atomic import write_text
-    from symveil.tasks.compare import HOLDER_ONLY
-    from symveil.tasks.compare_tables import TABLE_METRICS, compare_table, table_page
-
-    comparison = compare_table(true, private, **given)
-    if out is not None:
-        write_text(out, table_page(comparison), owner_only=True)
-    if as_json:
-        print_json(comparison.document())
-    else:
-        rows = [
-            (name, f"{value:.4g}", TABLE_METRICS[name].best, TABLE_METRICS[name].meaning)
-            for name, value in comparison.metrics.items()
-        ]
-        title = f"For the holder only: {comparison.sequences:,} true sequences, {comparison.what}"
-        print_table(title, ("metric", "value", "best", "of"), rows)
-    print_notes([*comparison.counts.notes], warnings=[HOLDER_ONLY])
+    print_result(comparison.document, comparison.report(), as_json=as_json)
 
 
 def _sizes(text: str) -> tuple[int, int]:
@@ -120,18 +96,3 @@ def _sizes(text: str) -> tuple[int, int]:
     if comparison is None:
         raise ParameterError("patterns", expected="a number of symbols, or two such as 2..5", found=repr(text))
     return int(comparison[1]), int(comparison[2] or comparison[1])
-
-
-def _print(comparison: Comparison) -> None:
-    from symveil.tasks.compare_report import METRICS
-
-    print_table(
-        f"For the holder only: {len(comparison.true.words):,} true sequences, {len(comparison.private.words):,} "
-        + ("private ones" if comparison.private.what is None else comparison.private.what),
-        ("metric", "value", "best", "of"),
-        [
-            (name, f"{comparison.metrics[name]:.4g}", each.best, each.meaning)
-            for name, each in METRICS.items()
-            if name in comparison.metrics
-        ],
-    )

@@ -10,19 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.output import command, print_json, print_notes, print_table
+from symveil.cli.output import command, print_json, print_result
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import choice_option, json_option, ledger_option, number_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.numbers.progress import named
-
-if TYPE_CHECKING:
-    from symveil.tasks.reproduce.rows import Reproduction
 
 
 @command("demo", example="symveil demo --out demo-out")
@@ -41,58 +37,15 @@ def demo_command(out: Path, as_json: bool) -> None:
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what an analyst cannot learn, and what the published mechanisms would have made of the same trips.
     """
-    from symveil.mechanisms.attacker.view import percent
-    from symveil.numbers.rationals import shown_at_least, spelled
-    from symveil.tasks.demo import run_demo
-    from symveil.tasks.demo_report import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, coverage
+    from symveil.tasks.demo import EPSILONS, run_demo
+    from symveil.tasks.demo_report import write_report
 
     with progress_bar("demo") as progress:
         result = run_demo(out, progress=progress)
-    if as_json:
-        print_json(result.document())
-        return
-    print_table(
-        f"{result.trips} synthetic trips of {result.people} people in Millford, each made private by itself",
-        (
-            f"epsilon, up to {ADJACENCY} blocks",
-            "per block",
-            "proved loss",
-            f"blocks changed, of {TYPICAL_LENGTH}",
-            "as published",
-            "an attacker names",
-            "checked",
-            "private file, beside the report",
-        ),
-        [
-            (
-                str(row.epsilon),
-                spelled(row.per_block),
-                f"{shown_at_least(row.loss)} ({row.how})",
-                f"{row.expected_error:.2f}",
-                f"{min(curve.at(row.epsilon) for curve in result.curves[:-1]):.2f}",
-                f"{percent(row.attacker.symbol.after)} of blocks",
-                "yes" if row.checked else "NO",
-                row.release.out.name,
-            )
-            for row in result.rows
-        ],
-    )
-    total = sum(row.epsilon for row in result.rows)
-    before = percent(result.rows[0].attacker.symbol.before)
-    click.echo(
-        f"Two trips that differ in d blocks lose at most d/{ADJACENCY} of epsilon, for every d, ours and as published; "
-        "every private trip can be driven."
-    )
-    click.echo(f"An attacker knows the map and names {before} of blocks before seeing the private trip.")
-    click.echo(f"Each file is a release of its own: publishing all of them costs {total} per trip.")
-    click.echo(
-        f"Trips between quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
-        f"{coverage(result.flows)}"
-    )
-    last = result.rows[-1].epsilon
-    click.echo(f"Drives on each block, from the private file with epsilon {last}: {coverage(result.visits)}")
-    click.echo(f"Turns, from the same file: {coverage(result.turns)}")
-    click.echo(f"Report: {result.report}")
+        steps = len(EPSILONS) + 4
+        named(progress, "drawing the report")(steps - 1, steps)
+        summary = write_report(result)
+    print_result(result.document, summary, as_json=as_json)
 
 
 @command("studio", example="symveil studio --port 8321 --no-browser")
@@ -153,18 +106,4 @@ def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_jso
             for path in draw_figures(plots, suffix, paper):
                 drawn.append(path)
                 named(progress, f"drawn, {path.name} last")(len(drawn), None)
-    if as_json:
-        print_json(result.document())
-    else:
-        _print(result)
-    print_notes(f"wrote {path}" for path in drawn)
-
-
-def _print(result: Reproduction) -> None:
-    for name in dict.fromkeys(row.paper for row in result.rows):
-        cells = [
-            (row.item, row.published, row.ours, "yes" if row.agrees else "NO", row.note)
-            for row in result.rows
-            if row.paper == name
-        ]
-        print_table(name, ("item", "published", "ours", "agrees", "note"), cells)
+    print_result(result.document, result.report(), as_json=as_json, notes=[f"wrote {path}" for path in drawn])

@@ -42,8 +42,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 
     Beside each amount stands its unit: between which words it bounds the loss.
     """
-    from symveil.tasks.budgets import ledger_status, person_status
-    from symveil.tasks.ledger_report import status_report
+    from symveil.tasks.budgets import ledger_status, person_status, status_report
 
     status = ledger_status(ledger) if person is None else person_status(ledger, person)
     print_result(status.document, status_report(status), as_json=as_json)
@@ -96,8 +95,7 @@ def grant_command(
     With --adjacency, --metric or --public-start all budgets of the ledger are for that unit from now on; a charge in
     another unit is refused unless it covers that one.
     """
-    from symveil.tasks.budgets import grant_budget
-    from symveil.tasks.ledger_report import grant_report
+    from symveil.tasks.budgets import grant_budget, grant_report
 
     if everyone == bool(persons or persons_file):
         actual = "both" if everyone else "neither"
@@ -142,8 +140,7 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
     Its key is erased, so that it cannot be drawn any more; its charge stays. For a release that cannot be resumed:
     its input is gone, or another version of symveil began it.
     """
-    from symveil.tasks.budgets import abandon_release
-    from symveil.tasks.ledger_report import abandoned_report
+    from symveil.tasks.budgets import abandon_release, abandoned_report
 
     closed = abandon_release(ledger, release_id)
     print_result(closed.document, abandoned_report(closed), as_json=as_json)
@@ -155,8 +152,7 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
 @json_option
 def history_command(ledger: str, person: str | None, as_json: bool) -> None:
     """List every grant and every release, in order."""
-    from symveil.tasks.budgets import ledger_history
-    from symveil.tasks.ledger_report import history_report
+    from symveil.tasks.budgets import history_report, ledger_history
 
     entries = ledger_history(ledger, person)
     print_result(lambda: {"entries": [entry.document() for entry in entries]}, history_report(entries), as_json=as_json)

@@ -105,8 +105,7 @@ def privatize_command(
         check_writable(report)  # before anybody is charged
     choice = mechanism.choice(public_start=source.public_start, for_file=True)
     if dry_run:
-        from symveil.tasks.plan_budget import plan_budget
-        from symveil.tasks.plan_report import plan_report
+        from symveil.tasks.plan_budget import plan_budget, plan_report
 
         with progress_bar("looking") as progress:
             plan = plan_budget(source_file, out, **given, choice=choice, **options, progress=progress)  # type: ignore[arg-type]

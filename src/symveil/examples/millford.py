@@ -16,6 +16,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cache
 from itertools import groupby, pairwise
@@ -232,6 +233,36 @@ def millford_trips() -> dict[str, Trip]:
             days[trip.day - 1].append(trip)
     mixed = [trip for day in days for trip in survey.shuffled(day)]
     return {f"trip-{number:04d}": trip for number, trip in enumerate(mixed, start=1)}
+
+
+FIRST_DAY = datetime(2024, 5, 6)
+_STARTS = {"work": (390, 75), "school": (465, 20), "shopping": (600, 200), "home": (930, 120)}
+"""In minutes after midnight: the earliest start, and half of the range; starts in its middle are the likeliest."""
+_METRES_PER_SECOND = 8
+
+
+@cache
+def millford_times() -> dict[str, tuple[datetime, ...]]:
+    """When each block of each trip is entered: in the morning to work, in the afternoon home.
+
+    >>> times = millford_times()
+    >>> [time.isoformat() for time in times["trip-0002"][:2]]
+    ['2024-05-06T08:07:20', '2024-05-06T08:07:50']
+    """
+    trips = millford_trips()
+    lanes = iter(NotPrivateSeededBits(_SEED + 1).lanes(sum(2 + len(trip.blocks) for trip in trips.values())).tolist())
+    metres = {block.name: block.metres for block in blocks()}
+    results = {}
+    for name, trip in trips.items():
+        earliest, half = _STARTS[trip.purpose]
+        seconds = 60 * earliest + next(lanes) % (60 * half) + next(lanes) % (60 * half)
+        at, entered = FIRST_DAY + timedelta(days=trip.day - 1, seconds=seconds), []
+        for block in trip.blocks:
+            entered.append(at)
+            slower = 80 + next(lanes) % 120  # per cent
+            at += timedelta(seconds=metres[block] * slower // (100 * _METRES_PER_SECOND))
+        results[name] = tuple(entered)
+    return results
 
 
 class _Survey:

@@ -104,7 +104,7 @@ def _freeze(owner: Curve | Band, *names: str) -> None:
 
 # --- curves and bars in a frame ---------------------------------------------------------------------
 
-_BARS_SIZE, _CURVES_SIZE = (520.0, 300.0), (720.0, 360.0)
+_BARS_SIZE, _CURVES_HIGH = (520.0, 300.0), 360.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 22.0, 50.0
 _SIZE = 12.5
 _LEGEND_ROW = 20.0
@@ -213,11 +213,12 @@ def curves_chart(
     mark_label: str = "",
     logarithmic: bool = False,
     log_y: bool = False,
+    wide: float = 720.0,
 ) -> Chart:
     """Curves and bands in one frame, named in a legend below it.
 
     With `logarithmic` both axes count powers of ten, a dot shows each value, and what is not positive is left out;
-    with `log_y` the upright axis alone.
+    with `log_y` the upright axis alone. The chart is `wide`.
 
     >>> chart = curves_chart([Curve("error", [1, 2], [0.5, 0.25])], title="t", x_label="ε", y_label="changed")
     >>> svg = chart.to_svg()
@@ -236,7 +237,7 @@ def curves_chart(
     ys += [value for _, *ends in regions for end in ends for value in end if math.isfinite(value)]
     room = 0.04 * ((max(ys) - min(ys)) or 1.0)
     y_range = (min(ys) - room, max(ys) + room) if log_y else (min(0.0, *ys), (max(ys) * 1.06) or 1.0)
-    frame = _Frame((min(xs), max(xs)), y_range, _CURVES_SIZE, powers_x=logarithmic, powers_y=log_y)
+    frame = _Frame((min(xs), max(xs)), y_range, (wide, _CURVES_HIGH), powers_x=logarithmic, powers_y=log_y)
     marks = list(frame.axes(x_label, y_label))
     for number, (across, lower, upper) in enumerate(regions):
         there = [frame.at(x, y if math.isfinite(y) else y_range[0]) for x, y in zip(across, upper, strict=True)]
@@ -251,17 +252,17 @@ def curves_chart(
             marks.append(Line(points, colour, 2.2, _DASHES[curve.style]))
     if mark is not None:
         marks += frame.pointed_out(mark, mark_label)
-    legend, high = _legend(curves)
-    return Chart(title, _CURVES_SIZE[0], high, (*marks, *legend))
+    legend, high = _legend(curves, wide)
+    return Chart(title, wide, high, (*marks, *legend))
 
 
-def _legend(curves: Sequence[Curve]) -> tuple[list[Mark], float]:
+def _legend(curves: Sequence[Curve], most: float) -> tuple[list[Mark], float]:
     """The names of the curves below the frame, in as many rows as they need, and the height of the picture."""
     marks: list[Mark] = []
-    x, y = _LEFT, _CURVES_SIZE[1] + 8
+    x, y = _LEFT, _CURVES_HIGH + 8
     for number, curve in enumerate(curves):
         wide = 34 + width(curve.label, _SIZE) + 12
-        if x > _LEFT and x + wide > _CURVES_SIZE[0]:
+        if x > _LEFT and x + wide > most:
             x, y = _LEFT, y + _LEGEND_ROW
         colour, middle = PALETTE[number % len(PALETTE)], y - _SIZE * 0.35
         if curve.style == "points":

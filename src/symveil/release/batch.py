@@ -14,11 +14,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, WordError
-from symveil.formats.sequences.records import as_text, cuts
+from symveil.formats.sequences.records import as_text, cuts, list_lengths, symbols_of_lists
 from symveil.languages.language import refusal
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet
@@ -151,7 +150,7 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
     [2, 1]
     """
     at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
-    lengths = pc.list_value_length(batch.column(plan.sequence)).fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = list_lengths(batch.column(plan.sequence))
     for start, stop in cuts(lengths, at_once):
         yield batch.slice(start, stop - start)
 
@@ -245,39 +244,6 @@ def encode_lists(
     texts, indices, lengths = symbols_of_lists(column, where=where)
     codes = np.array([known.get(text, -1) for text in texts], dtype=np.int32)
     return codes[indices] if len(codes) else _NO_CODES, lengths
-
-
-def symbols_of_lists(
-    column: Any, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
-) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """The symbols that occur, as text; which of them stands in each place of the lists, one after the other; lengths.
-
-    >>> symbols_of_lists(pa.array([["b", "a", "b"], []]))
-    (['b', 'a'], array([0, 1, 0]), array([3, 0]))
-    """
-    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
-    values = column.flatten()
-    if pa.types.is_nested(values.type):
-        raise ParameterError("sequence", expected="lists of text or whole numbers", found=f"a column of {column.type}")
-    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
-        values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
-    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    if encoded.null_count:
-        index = pc.index(encoded.is_null(), value=True).as_py()
-        ends = np.cumsum(lengths)
-        row = int(np.searchsorted(ends, index, side="right"))
-        position = index - int(ends[row] - lengths[row]) + 1
-        raise WordError(
-            f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
-            position=position,
-        )
-    try:
-        texts = [str(value) for value in encoded.dictionary.to_pylist()]
-    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
-        raise ParameterError(
-            "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
-        ) from None
-    return texts, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), lengths
 
 
 def decode_lists(codes: Codes, lengths: NDArray[np.int64], alphabet: Alphabet, kind: pa.DataType) -> Any:

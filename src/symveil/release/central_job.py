@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch, Indices
-from symveil.formats.sequences.records import SYMBOLS
+from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
@@ -23,7 +23,7 @@ from symveil.models.names import look_alike, tell_alike
 from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
-from symveil.release.batch import encode_lists, symbols_of_lists
+from symveil.release.batch import encode_lists
 from symveil.release.job import Ask, FileJob, Written
 from symveil.storage.atomic import digest_of
 

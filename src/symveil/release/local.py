@@ -21,7 +21,7 @@ from symveil.errors import FileError, ParameterError, SymveilError, WordError, o
 from symveil.formats.formulas import Apostrophes
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text
+from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text, list_lengths
 from symveil.formats.sequences.rows import SeenNames
 from symveil.formats.sequences.sequence_file import RecordSteps, SequenceFile
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
@@ -157,7 +157,7 @@ class LocalJob(FileJob[ReleasePlan]):
         legal = np.empty(0, dtype=np.int64)
         for batch, own in self._checked("charging", plan):
             legal = np.union1d(legal, own)
-            seen = None if seen is None else np.union1d(seen, lengths_of(batch))
+            seen = None if seen is None else np.union1d(seen, list_lengths(batch.column(SYMBOLS)))
             ids.add(batch)
             ask(*self._counted(batch))
         ids.check()
@@ -184,7 +184,7 @@ class LocalJob(FileJob[ReleasePlan]):
 
     def _counted(self, batch: pa.RecordBatch) -> tuple[list[str], list[int], list[int | None]]:
         """Who has how many records in a batch, by length, and what these lose when all of them are replaced."""
-        names, lengths = self._file.persons(batch).dictionary_encode(), lengths_of(batch)
+        names, lengths = self._file.persons(batch).dictionary_encode(), list_lengths(batch.column(SYMBOLS))
         codes = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         longest = int(lengths.max(initial=0)) + 1
         pairs, counts = np.unique(codes * longest + lengths, return_counts=True)
@@ -255,7 +255,7 @@ class LocalJob(FileJob[ReleasePlan]):
         """What is public of each record: its id, and its length where that is public."""
         for batch in file.records():
             ids = as_text(batch.column(ID)).to_pylist() if self.has_ids else [None] * len(batch)
-            lengths = pc.list_value_length(batch.column(SYMBOLS)).to_pylist()
+            lengths = list_lengths(batch.column(SYMBOLS)).tolist()
             yield from zip(ids, lengths if self.mechanism.metric == "hamming" else [None] * len(batch), strict=True)
 
 
@@ -292,7 +292,7 @@ class _Counted:
         self._persons: Counter[str] = Counter()
 
     def add(self, source: pa.RecordBatch, released: pa.RecordBatch) -> None:
-        lengths = lengths_of(released)
+        lengths = list_lengths(released.column(SYMBOLS))
         if PERSON in released.schema.names:
             counted = released.column(PERSON).value_counts()
             self._persons.update(dict(zip(counted.field(0).to_pylist(), counted.field(1).to_pylist(), strict=True)))
@@ -318,12 +318,6 @@ class _Counted:
             true_error=changed if self._true_error else None,
             most_of_a_person=max(self._persons.values(), default=None),
         )
-
-
-def lengths_of(batch: pa.RecordBatch) -> NDArray[np.int64]:
-    """How long each record is."""
-    lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False)
-    return np.asarray(lengths, dtype=np.int64)
 
 
 def _values(batch: pa.RecordBatch) -> Any:

@@ -34,9 +34,9 @@ from pyspark.sql.types import (
 from symveil.errors import FileError, ParameterError
 from symveil.estimation.statistics import Indices
 from symveil.formats.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
-from symveil.formats.sequences.records import is_list, split_column
+from symveil.formats.sequences.records import is_list, list_lengths, split_column
 from symveil.formats.sequences.rows import no_name
-from symveil.formats.sequences.sequence_file import texts_of
+from symveil.formats.sequences.sequence_file import attribute_codes
 from symveil.formats.sequences.stamps import StampReader
 from symveil.languages.any_length import AnyLength
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
@@ -312,7 +312,7 @@ class SparkWords(CentralWords):
                 codes, lengths, _ = self._language.encoded(words)
             else:
                 codes = words.flatten().to_numpy(zero_copy_only=False)
-                lengths = words.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+                lengths = list_lengths(words)
             yield LegalWords(codes, lengths, batch.column(_PERSONS), *_read_beside(batch, beside))
 
 
@@ -344,7 +344,7 @@ def _packed(
             raise ParameterError("sequence", expected="a sequence in every row", found="none in some row")
         if not is_list(words.type):
             words = split_column(words, separator)
-        lengths = words.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = list_lengths(words)
         extra = _numbers_beside(batch, lengths, beside, StampReader(separator=separator), long=long)
         if language is not None:
             codes, lengths, legal = encoded_words(words, language)
@@ -379,11 +379,5 @@ def _numbers_beside(
         numbers = {_MICROSECONDS: stamps.microseconds, _KIND: stamps.kind}
     for index, values in enumerate(beside.attributes):
         column = batch.column(_beside(index + int(beside.times)))
-        if is_list(column.type):
-            cells = [cell if cell is not None and len(cell) == size else [None] * size
-                     for cell, size in zip(column.to_pylist(), lengths.tolist(), strict=True)]  # fmt: skip
-            codes = values.codes(None if each is None else str(each) for cell in cells for each in cell)
-        else:
-            codes = np.repeat(values.codes(texts_of(column)), lengths)
-        numbers[_beside(index)] = codes
+        numbers[_beside(index)] = attribute_codes(column, lengths, values)
     return numbers

@@ -169,7 +169,7 @@ class LocalSpec(ReleaseSpec):
 
     def document(self) -> dict[str, Any]:
         """The choice, with the name of the mechanism that it means."""
-        times = {} if self.times is None else self.times.asked()
+        times = {} if self.times is None else self.times.parameters()
         return {**self.choice.document(), "mechanism": self.mechanism.name, **times}
 
     @property
@@ -294,7 +294,7 @@ class LocalSpec(ReleaseSpec):
             "thin": promise["thin"],
             "charged": promise["charged"],
             **({} if self.policy is None else {"policy": self.policy}),
-            "unit": str(self.unit),
+            "unit": promise["unit"],
             "record": record,
             **further,
         }
@@ -332,6 +332,7 @@ class LocalSpec(ReleaseSpec):
             "positions_with_alternatives": share,
             "thin": share is not None and 2 * share < 1,
             "charged": self.charged(charged=charged),
+            "unit": str(self.unit),
         }
         return promise if self.times is None else self.times.promised(promise, lengths, self.adjacency)
 
@@ -474,6 +475,12 @@ class CentralSpec(ReleaseSpec):
         )
         guarantee = Guarantee.of_loss(epsilon, "certified", delta=delta)
         return {
+            "unit": "person",
+            "neighbours": self.neighbours,
+            "epsilon": at_least(self.epsilon),
+            "epsilon_exact": spelled(self.epsilon),
+            **({"delta": at_least(self.delta), "delta_exact": spelled(self.delta)} if self.delta else {}),
+            "how": "certified",
             "guarantee": guarantee.document(),
             "queries": [query.document() for query in queries],
             # with other records in a person's place, as many persons are in both files
@@ -491,12 +498,6 @@ class CentralSpec(ReleaseSpec):
                 "version": version,
                 "release_id": release_id,
                 "release": self.kind,
-                "unit": "person",
-                "neighbours": self.neighbours,
-                "epsilon": at_least(self.epsilon),
-                "epsilon_exact": spelled(self.epsilon),
-                **({"delta": at_least(self.delta), "delta_exact": spelled(self.delta)} if self.delta else {}),
-                "how": "certified",
                 **self.promised(queries),
                 "parameters": self.parameters,
                 **({} if self.zones is None else {"zones": list(self.zones)}),

@@ -218,7 +218,7 @@ class TimedEvents:
                 )
         return cls(grid=public, clock=clock, law=chosen, joint=symbols is not None, share=share)
 
-    def asked(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What a manifest and the ledger have among the parameters."""
         shift = ANY if self.law.shift is None else self.law.shift
         share = {} if self.share is None else {"time_share": spelled(self.share)}
@@ -298,13 +298,7 @@ class TimedEvents:
         return {
             **document,
             "guarantee": guarantee,
-            "law": [
-                {
-                    **row,
-                    **{f"time_{key}" if key == "rate" else key: value for key, value in self.law_document().items()},
-                }
-                for row in document["law"]
-            ],
+            "law": [{**row, **self._beside_document()} for row in document["law"]],
         }
 
 

@@ -6,8 +6,12 @@ Losses and factors are rounded against the claim.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from symveil.numbers.rationals import shown_at_least
+
+_LONGEST_FRACTION = 60
+"""Digits of a fraction that people still read."""
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -39,6 +43,18 @@ def factor(epsilon: float) -> str:
     if 10 <= value <= 1e6:
         return f"{math.ceil(value):,}"
     return shown_at_least(value, 3 if value < 1.5 else 2)
+
+
+def fraction_text(value: Fraction) -> str:
+    """A probability as a fraction and the decimal it is; where the fraction is long, the decimal alone.
+
+    >>> fraction_text(Fraction(1, 4)), fraction_text(Fraction(0)), fraction_text(Fraction(1, 10**60 + 1))
+    ('1/4 = 0.25', '0', '1e-60')
+    """
+    decimal, bits = f"{float(value):.6g}", value.numerator.bit_length() + value.denominator.bit_length()
+    if bits > _LONGEST_FRACTION * math.log2(10):
+        return decimal
+    return str(value) if value.denominator == 1 else f"{value} = {decimal}"
 
 
 def share_of_symbols(errors: float, length: int) -> str:

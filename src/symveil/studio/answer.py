@@ -52,6 +52,10 @@ class Answer:
         """The sections of the report."""
         return self.report.sections
 
+    def with_sections(self, *sections: Section) -> Answer:
+        """The same with more sections behind the others."""
+        return replace(self, report=replace(self.report, sections=(*self.sections, *sections)))
+
     def html(self) -> str:
         """All cards."""
         marks = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in self.marks)

@@ -173,9 +173,10 @@ class Form:
             return self.choice(each.name, each.label, chosen, hint=text, when=when, usual=usual)
         return self.text(each.name, each.label, hint=text, when=when, public=True, usual=usual)
 
-    def further(self, title: str, fields: Iterable[str], *, shown: bool = False) -> str:
-        """Fields that are seldom needed, below a title that opens them."""
+    def further(self, title: str, fields: Iterable[str], *, shown: bool = False, when: str = "") -> str:
+        """Fields that are seldom needed, below a title that opens them; shown only `when` others have values."""
         opened = " open" if shown else ""
+        opened += f' data-when="{html.escape(when, quote=True)}"' if when else ""
         return f'<details class="further"{opened}><summary>{title}</summary>{"".join(fields)}</details>'
 
     def file(self, name: str, label: str, *, hint: str = "", when: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The page: header, navigation, seven panels of which one is shown, and what the browser tells about them.
+"""The page: header, navigation, the panels of which one is shown, and what the browser tells about them.
 
 Every panel has an address of its own. All of them are on every page, so that what was typed stays
 when another panel is looked at; a panel computes nothing before it is opened. Addresses are relative:
@@ -24,6 +24,7 @@ from symveil.studio.panels.compare import ComparePanel
 from symveil.studio.panels.map import MapPanel
 from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
+from symveil.studio.panels.whole_file import FilePanel
 from symveil.studio.tasks.release import warm_up
 from symveil.studio.worker import Studio
 
@@ -31,6 +32,7 @@ PANELS: tuple[type[Panel], ...] = (
     ReleasePanel,
     ComparePanel,
     MapPanel,
+    FilePanel,
     AnswersPanel,
     OpacityPanel,
     ProofsPanel,

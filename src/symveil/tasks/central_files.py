@@ -113,22 +113,23 @@ def release_centrally(
     columns: ColumnOptions,
     run: RunOptions,
     form: str,
+    guarded: bool = False,
     observed: ObservedSymbols | None = None,
-    spreadsheet_safe: bool = False,
     beside: Beside = NOTHING_BESIDE,
     read_by: Mapping[str, object] = MappingProxyType({}),
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file. `observed` holds the symbols
-    of a file whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by`
-    what decides how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
+    Persons over budget are left out: an error would tell that one of them is in the file. `form` is that of the output,
+    which has apostrophes before what looks like a formula where it is `guarded`. `observed` holds the symbols of a file
+    whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by` what decides
+    how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
     """
     in_memory = is_frame(source)
     path = target if in_memory else path_of(source)
     check_ledger_apart(run.ledger, path, target)
     facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
-    if spreadsheet_safe:
+    if guarded:
         facts["spreadsheet_safe"] = True
     language = release.language or observed or ObservedSymbols()
     words: CentralWords
@@ -189,6 +190,10 @@ def spark_words(
 _LARGEST = 1 << 30
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
 _SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
+_TEXTS = (*_SYMBOLS, "activity", "weekday", "week", "month")
+_WHOLE = ("length", "hour", "hour-of-week", "from_seconds", "to_seconds")
+_BESIDE_SYMBOLS = ("symbols", "move", "activity")
+"""What a row has for its symbols as JSON."""
 
 
 def central_manifest(released: Path, manifest: str | Path | None = None) -> dict[str, Any] | None:
@@ -267,8 +272,8 @@ def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] |
         return pa.parquet.read_table(path), None
     table = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=_types()))
     for name in table.column_names if guarded else ():
-        if name in _SYMBOLS:
-            texts = pa.array([unguarded(text) for text in table[name].to_pylist()], type=pa.string())
+        if name in _TEXTS:
+            texts = pa.array([text and unguarded(text) for text in table[name].to_pylist()], type=pa.string())
             table = table.set_column(table.column_names.index(name), name, texts)
     return table, None
 
@@ -310,21 +315,24 @@ def _counts(
 
 def _rows_of_json(document: dict[str, Any]) -> pa.Table:
     rows: list[dict[str, Any]] = document["rows"]
-    order = read_statistic(document["statistic"]).order
+    first, last = (rows[0], rows[-1]) if rows else ({}, {})  # rows of quantiles stand at the end
+    order = len(first["symbols"]) if rows else read_statistic(document["statistic"]).order
     names = ["symbol"] if order == 1 else [f"symbol_{index + 1}" for index in range(order)]
+    if "activity" in first:
+        names = ["activity"]
     columns: dict[str, Any] = {
         name: pa.array([row["symbols"][index] for row in rows], type=pa.string()) for index, name in enumerate(names)
     }
-    if order == 0:
-        columns["length"] = pa.array([row["length"] for row in rows], type=pa.int64())
-    listed = [name for name in _NUMBERS if not rows or name in rows[0]]
-    columns |= {name: pa.array([row[name] for row in rows], type=pa.float64()) for name in listed}
+    types, others = _types(), [name for name in {**first, **last} if name not in _BESIDE_SYMBOLS]
+    for name in others if rows else (*(["length"] if order == 0 else []), *_NUMBERS):
+        cells = [row.get(name) if "quantile" in row or name == "quantile" else row[name] for row in rows]
+        columns[name] = pa.array(cells, type=types.get(name, pa.float64()))
     return pa.table(columns)
 
 
 def _types() -> dict[str, pa.DataType]:
-    texts, floats = dict.fromkeys(_SYMBOLS, pa.string()), dict.fromkeys(_NUMBERS, pa.float64())
-    return {**texts, **floats, "length": pa.int64()}
+    texts, floats = dict.fromkeys(_TEXTS, pa.string()), dict.fromkeys(_NUMBERS, pa.float64())
+    return {**texts, **floats, **dict.fromkeys(_WHOLE, pa.int64())}
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

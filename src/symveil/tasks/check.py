@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, as_recorded, choice_from_manifest
+from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
 from symveil.formats.manifest import Manifest, alphabet_digest, passes_unprotected, read_any_manifest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
@@ -28,12 +28,13 @@ from symveil.mechanisms.attacker.view import percent, view_from_document
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
-from symveil.tasks.check_central import (
+from symveil.tasks.check_central import check_central
+from symveil.tasks.checks import (
     Check,
     CheckedManifest,
-    check_central,
     compared,
     output_bytes,
+    promise_fault,
     same_model,
     schema_fields,
 )
@@ -229,7 +230,6 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
         return Check("guarantee", False, "not computed for such lengths without the output that has them")
     known = np.array(ends, dtype=np.int64) if lengths is None else lengths
     promise = json.loads(json.dumps(release.promised(known, charged=document["charged"] is not None)))
-    promise["unit"] = str(release.unit)
     near, share, thin = (promise.pop(key) for key in ("protection", "positions_with_alternatives", "thin"))
     if lengths is not None:  # they are about the lengths that occur
         if not _same_protection(document["protection"], near):
@@ -238,10 +238,8 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
             _agree(document["positions_with_alternatives"], share) and document["thin"] is thin
         ):
             return Check("guarantee", False, "another share of positions with alternatives than what is computed again")
-    for key, value in as_recorded(promise, document).items():
-        # as text, and not as Python compares them: 1 is not true
-        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
-            return Check("guarantee", False, f"another {key} than what is computed again")
+    if (fault := promise_fault(promise, document)) is not None:
+        return Check("guarantee", False, fault)
     # what is printed is rounded upwards, and may be above an epsilon that is kept: exact against exact
     epsilon = release.choice.epsilon
     if release.times is not None and release.times.share is not None:

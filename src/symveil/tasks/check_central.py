@@ -1,28 +1,21 @@
-"""Recheck a central release: its promise from its queries, its table or law from what is public.
+"""Recheck a central release: its promise from its queries, its law from what is public; tables are `check_tables`.
 
-A table is made again from its counts: cells, order, intervals and the consistent column all follow from them, the
-queries and the public parameters. A law is held against the support, the lengths and the queries. What no file decides
-is not checked: the noisy counts and fitted parameters themselves, a clipped share, whether a map was used.
-
-What a check of a manifest consists of, and the checks that every kind of release has.
+A law is held against the support, the lengths and the queries. What no file decides is not checked: the noisy counts
+and fitted parameters themselves, a clipped share, whether a map was used.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.central.attribute_law import attribute_queries
-from symveil.central.cells import GRID, Cells, cells_of
-from symveil.central.counts import BOUNDS, PrivateCounts
+from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.support import Support
@@ -30,8 +23,6 @@ from symveil.central.time_counts import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
-from symveil.formats.compatibility import as_recorded, is_of_0_2
-from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import alphabet_digest, model_digest
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
@@ -39,99 +30,28 @@ from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
-from symveil.languages.graph import AnyModel
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
-from symveil.numbers.rationals import at_least, exact, spelled
+from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.spec import CentralSpec, queries_of
-from symveil.storage.atomic import digest_of, digest_of_folder
+from symveil.storage.atomic import digest_of
 from symveil.storage.opening import is_regular
-from symveil.tasks.central_files import only_file_errors, read_table, zones_digest
-from symveil.tasks.check_times import is_of_times, question_of, time_table_fault
-from symveil.tasks.count import ANY_LENGTH, CountOptions
+from symveil.tasks.central_files import only_file_errors, zones_digest
+from symveil.tasks.check_tables import check_table, is_of_times, question_of
+from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
+from symveil.tasks.count import CountOptions
 from symveil.tasks.learn_privately import needs_model_as_rule
 from symveil.tasks.private_file import PrivateFile, beside, model_path
 from symveil.tasks.synthesize import synthetic_columns
 
-Loaded = TypeVar("Loaded", bound=AnyModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was checked."""
-
-    name: str
-    holds: bool
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedManifest:
-    """Everything that was checked."""
-
-    manifest: Path
-    checks: tuple[Check, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all of it holds."""
-        return all(check.holds for check in self.checks)
-
-    def document(self) -> dict[str, object]:
-        """The JSON form."""
-        return {
-            "manifest": str(self.manifest),
-            "holds": self.holds,
-            "checks": [{"check": each.name, "holds": each.holds, "note": each.note} for each in self.checks],
-        }
-
-
-def compared(name: str, same: bool) -> Check:
-    """Whether something is what the manifest says."""
-    return Check(name, same, "matches the manifest" if same else "does not match the manifest")
-
-
-def output_bytes(path: Path, document: dict[str, Any]) -> Check:
-    """Whether the output has the digest that the manifest says."""
-    digest = digest_of_folder(path) if path.is_dir() else digest_of(path)
-    if digest is None:
-        return Check("output", False, f"{path} is not there")
-    same = digest == document["digests"]["output"]
-    return Check(
-        "output", same, "its SHA-256 matches the manifest" if same else "its SHA-256 does not match the manifest"
-    )
-
-
-def schema_fields(document: dict[str, Any], name: str) -> list[Check]:
-    """Every field as its schema says; what 0.2 wrote has none."""
-    if is_of_0_2(document):
-        return []
-    fault = first_fault(document, shipped_schema(name))
-    return [Check("fields", fault is None, f"as {name}.schema.json says" if fault is None else fault)]
-
-
-def same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, checks: list[Check]) -> Loaded | None:
-    """The model in a file; None, and a check that says why, where there is none or it is another one."""
-    if path is None:
-        checks.append(Check("model", False, "its file is not beside the manifest; name it with `model`"))
-        return None
-    model = load(path)
-    same = model_digest(model) == digest
-    checks.append(compared("model", same))
-    return model if same else None
-
-
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
 _LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}
-_EXACT_COUNTS = float(1 << 21)
-"""Counts below this are written exactly; of larger ones the last places are rounded."""
 _CLOSE = 1e-6
-"""Sums of floats differ a little between machines: the consistent column by this share of the largest row, transition
-probabilities by this much."""
+"""Sums of floats differ a little between machines: transition probabilities by this much."""
 
 
 def check_central(
@@ -170,9 +90,7 @@ def check_central(
     if not all(each.holds for each in checks):
         return checks  # a table or a law is held against parameters that are sound
     if document["release"] == "count":
-        checks += (
-            _table_of_times(path, document, language) if is_of_times(document) else _table(path, document, language)
-        )
+        checks += check_table(path, document, language)
     elif language is not None:
         checks.append(_law(path if document["release"] == "learn" else file, document, language))
         if document["release"] == "synthesize":
@@ -194,12 +112,9 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
         delta=delta,
     )
     queries = queries_of(document)
-    promise = release.promised(queries) | {"epsilon": at_least(release.epsilon), "unit": "person", "how": "certified"}
-    if delta:
-        promise["delta"] = at_least(delta)
-    for key, value in as_recorded(promise, document).items():
-        if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
-            return Check("guarantee", False, f"another {key} than what is computed again")
+    promise = release.promised(queries)
+    if (fault := promise_fault(promise, document)) is not None:
+        return Check("guarantee", False, fault)
     if sum((query.epsilon for query in queries), Fraction(0)) > release.epsilon:
         return Check("guarantee", False, f"the queries lose more than epsilon, {spelled(release.epsilon)}")
     if sum((query.delta for query in queries), Fraction(0)) != delta or (delta and not queries[-1].delta):
@@ -304,169 +219,6 @@ def _facts(path: Path, document: dict[str, Any]) -> Check:
     if document["charged"] not in (None, charge):
         return Check("form", False, "another charge than epsilon rounded upwards")
     return compared("form", ("drawn_from" in document) == (document["release"] == "synthesize"))
-
-
-# --- tables ---------------------------------------------------------------------------------------
-
-
-def _table(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
-    """The rows: that they are the public cells, and what follows from their counts."""
-    try:
-        with only_file_errors(path, expected="a table as symveil count writes it"):
-            rows_table, as_json = read_table(path, guarded=document["output"].get("spreadsheet_safe") is True)
-            rows = _Rows(rows_table, document)
-            cells, names = (None, rows.names) if language is None else _public_cells(document, language)
-            order = rows.order(cells, names, every_pair=language is not None)
-            if isinstance(order, str):
-                return [Check("cells", False, order)]
-            which = "another cell that is shown" if language is None else "another public cell"
-            checks = [Check("cells", True, f"{len(rows_table)} rows, each of {which}")]
-            fault = next(_number_faults(rows_table, as_json, rows, order, cells, names, document), None)
-            checks.append(Check("intervals", fault is None, fault or "computed again from the counts"))
-        return checks
-    except SymveilError as error:
-        return [Check("cells", False, str(error))]
-
-
-def _table_of_times(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
-    """A table of times, made again from its counts."""
-    if language is None:
-        return [Check("cells", False, "a table of times without a public alphabet or model")]
-    try:
-        with only_file_errors(path, expected="a table of times as symveil count writes it"):
-            fault = time_table_fault(path, document, language, any_length=ANY_LENGTH)
-    except SymveilError as error:
-        return [Check("cells", False, str(error))]
-    return [Check("intervals", fault is None, fault or "cells, intervals and quantiles computed again from the counts")]
-
-
-def _public_cells(document: dict[str, Any], language: AnyLength) -> tuple[Cells | None, tuple[str, ...]]:
-    """The cells of a table and the names in them; no cells where zones are not listed, as in 0.3."""
-    parameters = document["parameters"]
-    symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
-    zone_of, names = None, symbols
-    if parameters["zones"] is not None:
-        listed = document.get("zones")
-        if listed is None:
-            return None, ()
-        names = tuple(sorted(set(listed)))
-        zone_of = np.array([names.index(zone) for zone in listed], dtype=np.int64)
-        if len(listed) != len(symbols) or zones_digest(names, zone_of) != parameters["zones"]:
-            raise ValueError("other zones")
-    elif "zones" in document:
-        raise ValueError("zones that nothing was counted by")
-    longest = parameters["max_length"] or ANY_LENGTH
-    cells = cells_of(
-        parameters["statistic"], symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of
-    )
-    return cells, names
-
-
-class _Rows:
-    """The rows of a table as numbers: what names them, and their counts in steps of the grid."""
-
-    def __init__(self, table: pa.Table, document: dict[str, Any]) -> None:
-        self.statistic = read_statistic(document["parameters"]["statistic"])
-        self.longest = document["parameters"]["max_length"] or ANY_LENGTH
-        order = self.statistic.order
-        columns = [f"symbol_{index + 1}" for index in range(order)] if order > 1 else ["symbol"][:order]
-        texts = [table[name].to_pylist() for name in columns]
-        self.names = tuple(sorted({text for column in texts for text in column}))
-        number = {text: code for code, text in enumerate(self.names)}
-        if self.statistic.kind == "lengths":
-            self.codes = np.array(table["length"].to_pylist(), dtype=np.int64)[:, None]
-        else:
-            self.codes = np.array([[number[text] for text in column] for column in texts], dtype=np.int64).T
-            self.codes = self.codes.reshape(table.num_rows, order)
-        self.steps = np.array(table["count"].to_pylist(), dtype=np.float64) * GRID  # exact: a power of two
-
-    def order(self, cells: Cells | None, names: tuple[str, ...], *, every_pair: bool) -> NDArray[np.int64] | str:
-        """The rows in the order of cells; in words, why there is none."""
-        by_length = self.statistic.kind == "lengths"
-        if by_length and len(self.codes) and not 0 <= self.codes.min() <= self.codes.max() <= self.longest:
-            return "a length that does not count"
-        if cells is not None and not by_length:
-            number = {text: code for code, text in enumerate(names)}
-            if any(text not in number for text in self.names):
-                return "a row outside the alphabet or the zones"
-            self.codes = np.array([number[text] for text in self.names], dtype=np.int64)[self.codes]
-        order = np.lexsort(self.codes.T[::-1])
-        ordered = self.codes[order]
-        if (ordered[1:] == ordered[:-1]).all(axis=1).any():
-            return "a row that is there twice"
-        if cells is not None and not np.array_equal(ordered, cells.codes()):
-            return f"expected the {len(cells)} public cells, found {len(ordered)} rows that are not all of them"
-        if cells is None and every_pair and len(ordered) != len(self.names) ** 2:
-            return "a pair of zones that is missing"
-        return order
-
-
-def _number_faults(
-    table_rows: pa.Table,
-    as_json: dict[str, Any] | None,
-    rows: _Rows,
-    order: NDArray[np.int64],
-    cells: Cells | None,
-    names: tuple[str, ...],
-    document: dict[str, Any],
-) -> Iterator[str]:
-    """In what a table is other than the one that its counts lead to."""
-    queries = queries_of(document)
-    steps = rows.steps[order]
-    if not (np.isfinite(steps).all() and (steps == np.floor(steps)).all()):
-        yield "a count that is no multiple of the grid"
-        return
-    if queries[-1].delta and (steps < queries[-1].threshold).any():
-        yield "a row below the threshold"
-    share = None if as_json is None else as_json["clipped_share"]
-    if share is not None and (document["parameters"]["bound"] != "auto" or not 0 <= share <= 1):
-        yield "a clipped share that no bound has"
-    expected = PrivateCounts.of(
-        rows.statistic,
-        rows.codes[order],
-        [int(step) for step in steps.tolist()],
-        queries,
-        names=rows.names if cells is None else names,
-        clipped_share=share,
-        confidence=float(document["parameters"]["confidence"]),
-    )
-    if as_json is not None:
-        yield from _json_faults(as_json, expected.document())
-    table = expected.table
-    if table_rows.schema.names != table.schema.names:
-        yield "other columns"
-        return
-    for name in table.schema.names:
-        if name in expected.numbers:
-            if not _same_numbers(name, np.array(table_rows[name].to_pylist(), dtype=np.float64), expected):
-                yield f"another {name} than what follows from the counts"
-        elif table_rows[name].to_pylist() != table[name].to_pylist():
-            yield "rows in another order than from the largest count on"
-
-
-def _same_numbers(name: str, found: NDArray[np.float64], expected: PrivateCounts) -> bool:
-    wanted, counts = expected.numbers[name], expected.numbers["count"]
-    if name == "consistent":
-        return bool((np.abs(found - wanted) <= _CLOSE * max(1.0, float(np.abs(counts).max(initial=0.0)))).all())
-    ends = np.maximum(np.abs(wanted), np.abs(counts))
-    rounded = np.where(ends < _EXACT_COUNTS, 0.0, 4 * np.spacing(ends))
-    return bool((np.abs(found - wanted) <= rounded).all())
-
-
-def _json_faults(document: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:
-    """In what a table as JSON says other things beside its rows; sentences for readers change between versions."""
-    if set(document) != set(expected):
-        yield "other fields of the table"
-    for name in sorted(set(document) & set(expected) - {"rows", "notes"}):
-        if json.dumps(document[name], sort_keys=True) != json.dumps(expected[name], sort_keys=True):
-            yield f"another {name} in the table"
-    if {frozenset(row) for row in document["rows"]} - {frozenset(row) for row in expected["rows"]}:
-        yield "other columns"
-    if [row["symbols"] for row in document["rows"]] != [row["symbols"] for row in expected["rows"]]:
-        yield "rows in another order than from the largest count on"
-
-
-# --- laws -----------------------------------------------------------------------------------------
 
 
 def _synthetic(path: Path, document: dict[str, Any], language: AnyLength) -> Check:

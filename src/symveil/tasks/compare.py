@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.comparison.distributions import (
@@ -35,16 +35,17 @@ from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
 from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
-from symveil.reports.page import table
+from symveil.reports.report import Report
 from symveil.storage.atomic import released_files
 from symveil.tasks.central_files import central_manifest
+from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared, notebook_html
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
@@ -196,29 +197,12 @@ def _described(path: Path) -> PrivateFile | None:
 
 
 def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    lists = batch.column(SYMBOLS)
-    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-    values = lists.flatten()
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if values.null_count:
-        row = int(np.searchsorted(np.cumsum(lengths), pc.index(values.is_null(), value=True).as_py(), side="right"))
-        where = f"{file.file}: {file.unit} {batch.column(ROW_NUMBER)[row].as_py()}"
-        raise FileError(where, expected="a symbol in every place of a sequence", found="none")
-    texts, indices = _different(values, file)
-    return texts, indices, lengths
-
-
-def _different(values: Any, file: SequenceFile) -> tuple[list[str], NDArray[np.int64]]:
-    try:
-        encoded = values.dictionary_encode()
-        return [str(value) for value in encoded.dictionary.to_pylist()], encoded.indices.to_numpy(
-            zero_copy_only=False
-        ).astype(np.int64)
-    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a list, a date that Python does not have …
-        raise FileError(
-            str(file.file), expected="symbols that can be written as text", found=f"a column of {values.type}"
-        ) from None
+    rows = batch.column(ROW_NUMBER)
+    texts, indices, lengths = symbols_of_lists(
+        batch.column(SYMBOLS), where=lambda row: f"{file.file}: {file.unit} {rows[row].as_py()}"
+    )
+    seen = np.bincount(indices, minlength=len(texts)) > 0  # a dictionary may have symbols that do not occur
+    return list(compress(texts, seen.tolist())), (np.cumsum(seen) - 1)[indices], lengths
 
 
 def _coded_words(words: Iterable[Word], name: str) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
@@ -236,10 +220,6 @@ def _coded_words(words: Iterable[Word], name: str) -> tuple[list[str], NDArray[n
     return list(code), np.array(codes, dtype=np.int64), np.array(lengths, dtype=np.int64)
 
 
-HOLDER_ONLY = (
-    "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
-    "publish them, nor choose by them which private file to publish"
-)
 _MOST_PATTERN = 100
 _DIFFERENCES = 20
 
@@ -314,9 +294,15 @@ class Comparison:
             "directly_follows": edges,
         }
 
+    def report(self) -> Report:
+        """The metrics, and which were left out."""
+        other = "private ones" if self.private.what is None else self.private.what
+        title = f"For the holder only: {len(self.true.words):,} true sequences, {len(self.private.words):,} {other}"
+        left_out = (f"{name} is left out: {why}" for name, why in self.left_out.items())
+        return compared(self.metrics, METRICS, title=title, notes=left_out)
+
     def _repr_html_(self) -> str:
-        rows = [(name, f"{value:.4g}") for name, value in self.metrics.items()]
-        return f"<p><b>{HOLDER_ONLY}</b></p>{table(('metric', 'value'), rows, word_columns=(0,))}"
+        return notebook_html(self.report())
 
     def spelled(self, codes: Iterable[int]) -> list[str]:
         """The symbols of codes."""

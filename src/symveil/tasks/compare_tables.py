@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,34 +20,16 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
-from symveil.reports.page import page
-from symveil.reports.page import table as html_table
+from symveil.reports.report import Report
 from symveil.tasks.central_files import central_manifest, read_counts
-from symveil.tasks.compare import HOLDER_ONLY, read_words
+from symveil.tasks.compare import read_words
+from symveil.tasks.compare_metrics import HOLDER_ONLY, TABLE_METRICS, compared, notebook_html
 
 _ANY_LENGTH = 1 << 40
 _DIFFERENCES = 20
 
 Cell = tuple[str, ...]
 """The symbols of a cell, or a length as text."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableMetric:
-    """How a metric of a table is presented."""
-
-    best: str
-    meaning: str
-
-
-TABLE_METRICS = {
-    "l1": TableMetric("0, at most 2", "differences of shares, over all cells"),
-    "jsd": TableMetric("0, at most 0.693", "divergence of the two tables"),
-    "covered": TableMetric("1", "rows whose interval holds the true raw count"),
-    "top_f1": TableMetric("1, at least 0", "the most frequent rows found"),
-    "listed_share": TableMetric("1", "of all that is counted in the true file, what the table has rows for"),
-}
-"""In the order of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +79,14 @@ class TableComparison:
                 {"symbols": list(cell), "true": true, "count": count} for cell, true, count in self.differences
             ],
         }
+
+    def report(self) -> Report:
+        """The metrics, and what the table covers."""
+        title = f"For the holder only: {self.sequences:,} true sequences, {self.what}"
+        return compared(self.metrics, TABLE_METRICS, title=title, notes=self.counts.notes)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.report())
 
 
 def is_table(private: object) -> bool:
@@ -175,25 +164,6 @@ def plain_counts(statistic: Statistic, symbols: tuple[str, ...], words: CodedWor
         cell = (str(codes[0]),) if statistic.kind == "lengths" else tuple(symbols[code] for code in codes)
         counts[cell] += times  # several symbols may be in one zone
     return counts
-
-
-def table_page(comparison: TableComparison) -> str:
-    """The report as HTML."""
-    metrics = [
-        (name, f"{value:.4g}", TABLE_METRICS[name].best, TABLE_METRICS[name].meaning)
-        for name, value in comparison.metrics.items()
-    ]
-    rows = [(" → ".join(cell), f"{true:,}", f"{count:,.1f}") for cell, true, count in comparison.differences]
-    sections = [
-        ("Whom this is for", f'<p class="holder"><b>{HOLDER_ONLY[0].upper()}{HOLDER_ONLY[1:]}.</b></p>'),
-        ("Metrics", html_table(("metric", "value", "best", "of"), [tuple(map(html.escape, row)) for row in metrics])),
-        (
-            "Largest differences",
-            html_table(("row", "true", "released"), [tuple(map(html.escape, row)) for row in rows]),
-        ),
-    ]
-    lead = f"{comparison.what}. Only the holder of the true file may see this page."
-    return page("symveil compare: a table beside the true file", lead[0].upper() + lead[1:], sections)
 
 
 def _metrics(plain: Counter[Cell], released: dict[Cell, int], counts: PrivateCounts, top: int) -> dict[str, float]:

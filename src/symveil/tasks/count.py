@@ -418,7 +418,7 @@ def count_file(
         observed=request.observed,
         beside=request.beside,
         read_by=request.read_by,
-        spreadsheet_safe=spreadsheet_safe,
+        guarded=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
     return CountedFile(

@@ -1,4 +1,4 @@
-"""The main job on a made-up town: a week of trips in, private files out, checked, and a report one can look at."""
+"""The main job on a made-up town: a week of trips in, private files out, checked, and what can be learned from them."""
 
 from __future__ import annotations
 
@@ -6,89 +6,204 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from symveil.examples.millford import MOST_TRIPS, Trip, millford, millford_map, millford_trips, quarters
+from symveil.examples.millford import MOST_TRIPS, STREETS, Trip, millford, millford_map, millford_trips, quarters
 from symveil.formats.models.model_files import save_model
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.protection import typical_words
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.attacker.view import AttackerView, attacker_view
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.selection import select_mechanism
-from symveil.models.word import Word, decode
+from symveil.models.word import decode
 from symveil.numbers.progress import Progress, named
 from symveil.storage.atomic import write_text
 from symveil.tasks.check import check_manifest
 from symveil.tasks.count import count
-from symveil.tasks.demo_report import (
-    ADJACENCY,
-    CURVE_EPSILONS,
-    EPSILON_PER_PERSON,
-    EPSILONS,
-    SEPARATOR,
-    TYPICAL_LENGTH,
-    Answer,
-    Cell,
-    Demo,
-    DemoRow,
-    ErrorCurve,
-    demo_report,
-    error_curves_svg,
-    released_trips,
-)
 from symveil.tasks.estimate import estimate
 from symveil.tasks.privatize_file import FileRelease, privatize_file
 
+EPSILONS = (4, 6, 10)
+"""For trips that differ in up to `ADJACENCY` blocks; each block costs a quarter of it, also beyond. The last is large
+enough for intervals from the private file alone in nearly every release.
+"""
+ADJACENCY = 4
+"""The least number of blocks with which every block of a typical trip has alternatives on this map."""
+EPSILON_PER_PERSON = 1
+TYPICAL_LENGTH = 7
+CURVE_EPSILONS = (2, 4, 6, 8, 10)
 _TYPICAL_TRIPS = 6
+_SEPARATOR = "|"
+_COLUMNS: dict[str, Any] = {"identifier": "trip_id", "sequence": "streets", "separator": _SEPARATOR}
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRow:
+    """One ε: what is promised, what it costs, and the private file."""
+
+    epsilon: int
+    expected_error: float
+    """Blocks changed in a typical trip of seven, averaged over the public model."""
+    changed: float
+    """The share of all blocks of the file that were changed. Only a demo may look: these trips are made up."""
+    unchanged_trips: float
+    """The share of trips that came out as they were."""
+    attacker: AttackerView
+    """What an attacker learns of a typical trip who knows the map and sees the private one."""
+    checked: bool
+    release: FileRelease
+
+    @property
+    def guarantee(self) -> dict[str, Any]:
+        """What the manifest promises."""
+        promise: dict[str, Any] = self.release.manifest["guarantee"]
+        return promise
+
+    @property
+    def per_block(self) -> Fraction:
+        """What each block costs in which two trips differ."""
+        return Fraction(self.epsilon, ADJACENCY)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A number that an analyst wants: the true one, what is counted in what was released, and what is known of it."""
+
+    symbols: tuple[str, ...]
+    true: int
+    released: float
+    estimate: float
+    low: float | None
+    high: float | None
+    """None for both where the noise of this release leaves no interval."""
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval has the true number."""
+        return self.low is not None and self.high is not None and self.low <= self.true <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCurve:
+    """A mechanism, and how many blocks of a typical trip it changes at each of `CURVE_EPSILONS`."""
+
+    name: str
+    errors: tuple[float, ...]
+
+    def at(self, epsilon: int) -> float:
+        """The error at one of them."""
+        return self.errors[CURVE_EPSILONS.index(epsilon)]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the demo did and where its results are."""
+
+    trips: Mapping[str, Trip] = field(repr=False)
+    """The true ones. A page about real people must not have them."""
+    streets: int
+    people: int
+    rows: tuple[DemoRow, ...]
+    visits: tuple[Answer, ...]
+    """How often each block was driven, from the private file with the largest ε."""
+    turns: tuple[Answer, ...]
+    """How often one block followed another, from the same file."""
+    flows: tuple[Answer, ...]
+    """Trips from quarter to quarter, from the whole file, with one ε per person."""
+    curves: tuple[ErrorCurve, ...]
+    report: Path
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "trips": len(self.trips),
+            "streets": self.streets,
+            "named_streets": len(STREETS),
+            "people": self.people,
+            "adjacency": ADJACENCY,
+            "length": TYPICAL_LENGTH,
+            "report": str(self.report),
+            "releases": [
+                {
+                    "epsilon": row.epsilon,
+                    "guarantee": row.guarantee,
+                    "expected_error": row.expected_error,
+                    "attacker": row.attacker.document(),
+                    "changed": row.changed,
+                    "unchanged_trips": row.unchanged_trips,
+                    "checked": row.checked,
+                    "file": str(row.release.out),
+                    "manifest": str(row.release.manifest_file),
+                }
+                for row in self.rows
+            ],
+            "answers": {
+                name: {"covered": covered(answers), "rows": [asdict(answer) for answer in answers]}
+                for name, answers in (("visits", self.visits), ("turns", self.turns), ("flows", self.flows))
+            },
+            "epsilon_per_person": EPSILON_PER_PERSON,
+            "mechanisms": [
+                {"name": curve.name, "epsilons": list(CURVE_EPSILONS), "expected_errors": list(curve.errors)}
+                for curve in self.curves
+            ],
+        }
+
+
+def covered(answers: Iterable[Answer]) -> int:
+    """How many intervals have the true number in them.
+
+    >>> covered([Answer(("a",), 5, 4, 4.5, 3.0, 6.0), Answer(("b",), 9, 4, 4.5, 3.0, 6.0)])
+    1
+    """
+    return sum(answer.covered for answer in answers)
 
 
 def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
-    """Write the town and its trips, release them, check every release, ask what an analyst would, and report.
+    """Write the town and its trips, release them, check every release, and ask what an analyst would.
 
     Parameters
     ----------
     out
         The folder of all files.
     progress
-        Called with how many steps are done, and of how many.
+        Called with how many steps are done, and of how many; the last one is the page.
     """
     steps = len(EPSILONS) + 4
     named(progress, "making up a town")(0, steps)
     chain, trips = millford(), millford_trips()
     save_model(chain, out / "roads.json")
-    write_text(out / "trips.csv", _trips_csv(trips))
-    write_text(out / "roads_map.csv", _as_csv(_MAP_COLUMNS, _map_rows()))
+    heads = ("trip_id", "person", "day", "purpose", "streets")
+    rows = ((name, trip.person, trip.day, trip.purpose, _SEPARATOR.join(trip.blocks)) for name, trip in trips.items())
+    write_text(out / "trips.csv", _as_csv(heads, rows))
+    ends = ((name, *start, *end) for name, (start, end) in millford_map().items())
+    write_text(out / "roads_map.csv", _as_csv(("state", "x1", "y1", "x2", "y2"), ends))
     write_text(out / "quarters.csv", _as_csv(("symbol", "zone"), quarters().items()))
     language = runs(chain, TYPICAL_LENGTH)
-    rows = []
+    releases = []
     for step, epsilon in enumerate(EPSILONS, start=1):
         named(progress, f"privatising at epsilon = {epsilon}")(step, steps)
-        rows.append(_released(out, epsilon, language, trips))
+        releases.append(_released(out, epsilon, language, trips))
     named(progress, "asking what an analyst would ask")(steps - 3, steps)
-    visits, turns = _estimated(rows[-1].release, "visits", trips), _estimated(rows[-1].release, "ngrams:2", trips)
+    visits, turns = (_estimated(releases[-1].release, name, trips) for name in ("visits", "ngrams:2"))
     flows = _counted(out, trips)
     named(progress, "trying the published mechanisms")(steps - 2, steps)
-    demo = Demo(
-        trips=len(trips),
+    return Demo(
+        trips=trips,
         streets=len(chain.states),
         people=len({trip.person for trip in trips.values()}),
-        rows=tuple(rows),
+        rows=tuple(releases),
         visits=visits,
         turns=turns,
         flows=flows,
         curves=_curves(language),
         report=out / "report.html",
     )
-    drawing = named(progress, "drawing the report")
-    drawing(steps - 1, steps)
-    write_text(out / "expected_error.svg", error_curves_svg(demo))
-    write_text(demo.report, demo_report(demo, trips))
-    drawing(steps, steps)
-    return demo
 
 
 def private_mechanism(language: RunLanguage, epsilon: int) -> Mechanism:
@@ -103,28 +218,26 @@ def private_mechanism(language: RunLanguage, epsilon: int) -> Mechanism:
     return select_mechanism(language, epsilon=epsilon, adjacency=ADJACENCY)
 
 
-# --- releases ----------------------------------------------------------------------------------
+def released_trips(release: FileRelease) -> dict[str, tuple[str, ...]]:
+    """The trips of a private file by their id."""
+    with release.out.open(encoding="utf-8", newline="") as file:
+        return {row["trip_id"]: tuple(row["streets"].split(_SEPARATOR)) for row in csv.DictReader(file)}
 
 
 def _released(out: Path, epsilon: int, language: RunLanguage, trips: Mapping[str, Trip]) -> DemoRow:
     release = privatize_file(
         out / "trips.csv", out / f"private_trips_epsilon_{epsilon}.csv", model=out / "roads.json",
-        epsilon=epsilon, adjacency=ADJACENCY,
-        identifier="trip_id", sequence="streets", separator=SEPARATOR,
+        epsilon=epsilon, adjacency=ADJACENCY, **_COLUMNS,
     )  # fmt: skip
-    promise = release.manifest["guarantee"]
-    mechanism = private_mechanism(language, epsilon)
+    mechanism, private = private_mechanism(language, epsilon), released_trips(release)
     view = attacker_view(mechanism)
     assert view is not None  # noqa: S101 - it is known on a language of this size
-    private = released_trips(release)
     wrong = [
         sum(one != other for one, other in zip(private[name], trip.blocks, strict=True)) for name, trip in trips.items()
     ]
     return DemoRow(
         epsilon=epsilon,
-        loss=promise["epsilon"],
-        how=promise["how"],
-        expected_error=_mean_error(mechanism),
+        expected_error=_mean_error(mechanism, language),
         changed=sum(wrong) / sum(len(trip.blocks) for trip in trips.values()),
         unchanged_trips=wrong.count(0) / len(wrong),
         attacker=view,
@@ -133,80 +246,59 @@ def _released(out: Path, epsilon: int, language: RunLanguage, trips: Mapping[str
     )
 
 
-def _mean_error(mechanism: Mechanism) -> float:
-    language = mechanism.language.runs
-    assert language is not None  # noqa: S101 - the demo is about a model
-    errors = [mechanism.distances(word).expected_error for word in _typical(language)]
-    return sum(errors) / len(errors)
-
-
-def _typical(language: RunLanguage) -> list[Word]:
-    return [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
+def _mean_error(mechanism: Mechanism, language: RunLanguage) -> float:
+    words = [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
+    return sum(mechanism.distances(word).expected_error for word in words) / len(words)
 
 
 def _curves(language: RunLanguage) -> tuple[ErrorCurve, ...]:
-    def errors(of: Callable[[int], Mechanism]) -> tuple[float, ...]:
-        return tuple(_mean_error(of(epsilon)) for epsilon in CURVE_EPSILONS)
+    def classic(kind: type[Exponential | PermuteAndFlip]) -> Callable[[int], Mechanism]:
+        return lambda epsilon: kind(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic")
 
-    def classic(kind: type[Exponential | PermuteAndFlip]) -> tuple[float, ...]:
-        return errors(lambda epsilon: kind(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic"))
-
-    return (
-        ErrorCurve("exponential, as published (J19)", classic(Exponential)),
-        ErrorCurve("permute-and-flip, as published (B26)", classic(PermuteAndFlip)),
-        ErrorCurve("symveil", errors(lambda epsilon: private_mechanism(language, epsilon))),
+    makers: dict[str, Callable[[int], Mechanism]] = {
+        "exponential, as published (J19)": classic(Exponential),
+        "permute-and-flip, as published (B26)": classic(PermuteAndFlip),
+        "symveil": lambda epsilon: private_mechanism(language, epsilon),
+    }
+    return tuple(
+        ErrorCurve(name, tuple(_mean_error(make(epsilon), language) for epsilon in CURVE_EPSILONS))
+        for name, make in makers.items()
     )
-
-
-# --- answers -----------------------------------------------------------------------------------
 
 
 def _estimated(release: FileRelease, statistic: str, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
     """From a private file: its own columns, and nothing else, make the estimate."""
-    width = 1 if statistic == "visits" else 2
-    cells = (cell for trip in trips.values() for cell in _windows(trip.blocks, width))
-    return _answers(estimate(release.out, statistic).document(), Counter(cells), "released", "estimate")
-
-
-def _windows(blocks: Sequence[str], width: int) -> Iterable[Cell]:
-    return ((block,) for block in blocks) if width == 1 else pairwise(blocks)
+    every: Iterable[tuple[str, ...]] = (
+        cell
+        for trip in trips.values()
+        for cell in (pairwise(trip.blocks) if statistic == "ngrams:2" else ((block,) for block in trip.blocks))
+    )
+    return _answers(estimate(release.out, statistic).document(), Counter(every), "released", "estimate")
 
 
 def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
     """From the whole file, by its holder, with noise for each person and not for each trip."""
     table = count(
         out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
-        bound=MOST_TRIPS, identifier="trip_id", sequence="streets", separator=SEPARATOR, person="person",
+        bound=MOST_TRIPS, person="person", **_COLUMNS,
     )  # fmt: skip
     quarter = quarters()
-    cells: Counter[Cell] = Counter((quarter[trip.blocks[0]], quarter[trip.blocks[-1]]) for trip in trips.values())
-    return _answers(table.document(), cells, "count", "count")
+    pairs: Counter[tuple[str, ...]] = Counter(
+        (quarter[trip.blocks[0]], quarter[trip.blocks[-1]]) for trip in trips.values()
+    )
+    return _answers(table.document(), pairs, "count", "count")
 
 
-def _answers(document: Mapping[str, Any], true: Counter[Cell], released: str, best: str) -> tuple[Answer, ...]:
+def _answers(
+    document: Mapping[str, Any], true: Mapping[tuple[str, ...], int], released: str, best: str
+) -> tuple[Answer, ...]:
     """The rows of a table beside the truth, the largest true numbers first."""
     results = [
-        Answer(cell, true[cell], row[released], row[best], row["low"], row["high"])
+        Answer(cell, true.get(cell, 0), row[released], row[best], row["low"], row["high"])
         for row in document["rows"]
         for cell in [tuple(row["symbols"])]
     ]
-    return tuple(sorted(results, key=lambda answer: (-answer.true, answer.cell)))
-
-
-# --- files -------------------------------------------------------------------------------------
-
-_MAP_COLUMNS = ("state", "x1", "y1", "x2", "y2")
-
-
-def _map_rows() -> Iterable[Sequence[object]]:
-    return ((name, *start, *end) for name, (start, end) in millford_map().items())
-
-
-def _trips_csv(trips: Mapping[str, Trip]) -> str:
-    return _as_csv(
-        ("trip_id", "person", "day", "purpose", "streets"),
-        ((name, trip.person, trip.day, trip.purpose, SEPARATOR.join(trip.blocks)) for name, trip in trips.items()),
-    )
+    return tuple(sorted(results, key=lambda answer: (-answer.true, answer.symbols)))
 
 
 def _as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

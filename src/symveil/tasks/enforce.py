@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from flint import fmpz
 from symveil.enforcement.enforce import Enforcement, Sensitive, enforce_opacity
 from symveil.enforcement.synthesize import Synthesis, synthesize_opacity
 from symveil.errors import TooLargeError
-from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.averages import mean_error
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
@@ -28,7 +27,6 @@ from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_log import enforced_log, release_log
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions
 from symveil.tasks.explain import bound_document, least_possible_on
-from symveil.tasks.parameters import RunOptions
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
@@ -47,57 +45,54 @@ class EnforcementReport:
         return self.contents
 
 
-def report_enforcement(
-    enforcement: Enforcement,
-    *,
-    log: Path | None = None,
-    out: Path | None = None,
-    columns: ColumnOptions | None = None,
-    run: RunOptions | None = None,
-    form: RunOptions | None = None,
-    system_file: Path | None = None,
-    draw: Path | None = None,
+def enforce_by_policy(
+    model: Path, k: str, policy: PolicyOptions, files: LogFiles, system: PartiallyObserved, progress: Progress
 ) -> EnforcementReport:
-    """Tell what a policy achieves; pass a log through it, and draw the automaton of the substitutes.
+    """Put a system under a policy, and a log through it; draw the automaton of the substitutes.
 
     Parameters
     ----------
-    enforcement
-        A policy on a system.
-    log, out
-        A file of observations, and the file of what is shown instead of them: both or neither.
-    columns
-        How the log is read.
-    run, system_file
-        The log is a release by the policy private: how it is released, and where the system was read from.
-    form
-        How a log that is no release is written: spreadsheet_safe, start, time_step.
-    draw
-        A picture to write, `.svg` or `.dot`.
+    model, system
+        The file of the system, which a manifest names, and what was read from it.
+    k
+        How many observations back.
+    policy, files
+        What is done, and to which log.
+    progress
+        Called while the policy is computed.
     """
+    enforcement = enforce_opacity(
+        system,
+        k,
+        policy=policy.policy,
+        epsilon=policy.epsilon,
+        omega=policy.omega,
+        length=policy.length,
+        adjacency=policy.adjacency,
+        progress=progress,
+    )
     notes: list[str] = []
     document = enforcement_document(enforcement, notes=notes)
-    files: dict[Path, bytes] = {}
-    if draw and document["sensitive_count"] == 0:
-        notes.append(f"{draw} was not written: the system is already opaque, so there is no substitute to draw")
-    elif draw and enforcement.enforceable:
-        files[draw] = diagram_text(enforcement.to_diagram(), draw).encode()
-        notes.append(f"wrote {draw}")
-    if run:
-        write_files(files)  # before anybody is charged: what cannot be drawn or written is refused by now
-        files = {}
-    if run and system_file and log and out and enforcement.enforceable:
-        release = release_log(
-            enforcement, log, out, columns=columns or ColumnOptions(), run=run, system_file=system_file
-        )
-        document["release"] = release.document()
-        done = "was released before: nothing was drawn or charged" if release.already_done else "released"
-        notes += [*release.notes, f"{done}: {out}; what is promised: {release.manifest_file}"]
-    elif log and out and enforcement.enforceable:
-        shown = enforced_log(enforcement, log, out, columns, form)
-        files[out] = shown.content
-        notes += shown.notes(out)
-    write_files(files)
+    written: dict[Path, bytes] = {}
+    if files.draw and document["sensitive_count"] == 0:
+        notes.append(f"{files.draw} was not written: the system is already opaque, so there is no substitute to draw")
+    elif files.draw and enforcement.enforceable:
+        written[files.draw] = diagram_text(enforcement.to_diagram(), files.draw).encode()
+        notes.append(f"wrote {files.draw}")
+    if files.is_release:
+        write_files(written)  # before anybody is charged: what cannot be drawn or written is refused by now
+        written = {}
+    if files.log and files.out and enforcement.enforceable:
+        if files.is_release:
+            release = release_log(
+                enforcement, files.log, files.out, columns=files.columns, run=files.run, system_file=model
+            )
+            document["release"] = release.document()
+            done = "was released before: nothing was drawn or charged" if release.already_done else "released"
+            notes += [*release.notes, f"{done}: {files.out}; what is promised: {release.manifest_file}"]
+        else:
+            notes += _shown_log(enforcement, files, written)
+    write_files(written)
     if document["posterior_of_secret"] == 1:
         silent = ", although what is shown gives nothing away by itself" if document["violation_after"] == "0" else ""
         notes.append(
@@ -105,6 +100,15 @@ def report_enforcement(
             f"posterior probability is 1){silent}"
         )
     return EnforcementReport(enforcement=enforcement, contents=document, notes=tuple(notes))
+
+
+def _shown_log(enforcement: Enforcement | Synthesis, files: LogFiles, written: dict[Path, bytes]) -> list[str]:
+    """A log through it, for the files that are `written`; notes about that."""
+    if files.log is None or files.out is None:
+        return []
+    shown = enforced_log(enforcement, files.log, files.out, files.columns, files.run)
+    written[files.out] = shown.content
+    return shown.notes(files.out)
 
 
 def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = None) -> dict[str, Any]:
@@ -201,92 +205,6 @@ class SynthesisReport:
         return self.synthesis.document()
 
 
-def report_synthesis(
-    synthesis: Synthesis,
-    *,
-    log: Path | None = None,
-    out: Path | None = None,
-    columns: ColumnOptions | None = None,
-    form: RunOptions | None = None,
-    function: Path | None = None,
-    draw: Path | None = None,
-) -> SynthesisReport:
-    """Write the function, draw it, and pass a log through it, each where a file is named for it.
-
-    Parameters
-    ----------
-    synthesis
-        What `synthesize_opacity` found.
-    log, out
-        A file of observations, and the file of what is shown instead of them: both or neither.
-    columns, form
-        How the log is read, and how what is shown is written: spreadsheet_safe, start, time_step.
-    function
-        Where the function or the supervisor is to be written, as JSON.
-    draw
-        A picture to write, `.svg` or `.dot`.
-    """
-    notes: list[str] = []
-    files: dict[Path, bytes] = {}
-    machine = synthesis.function or synthesis.supervisor
-    if machine is not None and synthesis.possible:
-        if draw:
-            files[draw] = diagram_text(machine.to_diagram(), draw).encode()
-        if function:
-            files[function] = (json.dumps(machine.document(), ensure_ascii=False) + "\n").encode()
-        notes += [f"wrote {path}" for path in files]
-        if log and out:
-            shown = enforced_log(synthesis, log, out, columns, form)
-            files[out] = shown.content
-            notes += shown.notes(out)
-        write_files(files)
-    informed = synthesis.informed_verdict
-    if informed is not None and not informed.holds:
-        notes.append(
-            "an observer who knows the function can be sure of a secret after "
-            f"{' '.join(informed.witness or ()) or 'nothing'}: keep the function secret"
-        )
-    return SynthesisReport(synthesis=synthesis, notes=tuple(notes))
-
-
-def enforce_by_policy(
-    model: Path, k: str, policy: PolicyOptions, files: LogFiles, system: PartiallyObserved, progress: Progress
-) -> EnforcementReport:
-    """Put a system under a policy, and a log through it.
-
-    Parameters
-    ----------
-    model, system
-        The file of the system, which a manifest names, and what was read from it.
-    k
-        How many observations back.
-    policy, files
-        What is done, and to which log.
-    progress
-        Called while the policy is computed.
-    """
-    enforced = enforce_opacity(
-        system,
-        k,
-        policy=policy.policy,
-        epsilon=policy.epsilon,
-        omega=policy.omega,
-        length=policy.length,
-        adjacency=policy.adjacency,
-        progress=progress,
-    )
-    return report_enforcement(
-        enforced,
-        log=files.log,
-        out=files.out,
-        columns=files.columns,
-        run=files.run if files.is_release else None,
-        form=files.run,
-        system_file=model,
-        draw=files.draw,
-    )
-
-
 def enforce_by_function(
     k: str,
     policy: str,
@@ -329,13 +247,21 @@ def enforce_by_function(
         erase_cost=erase_cost,
         progress=progress,
     )
-    report = report_synthesis(
-        synthesis,
-        log=files.log,
-        out=files.out,
-        columns=files.columns,
-        form=files.run,
-        function=function.function,
-        draw=files.draw,
-    )
-    return replace(report, notes=(*notes, *report.notes))
+    written: dict[Path, bytes] = {}
+    machine = synthesis.function or synthesis.supervisor
+    if machine is not None and synthesis.possible:
+        if files.draw:
+            written[files.draw] = diagram_text(machine.to_diagram(), files.draw).encode()
+        if function.function:
+            text = json.dumps(machine.document(), ensure_ascii=False) + "\n"
+            written[function.function] = text.encode()
+        notes += [f"wrote {path}" for path in written]
+        notes += _shown_log(synthesis, files, written)
+        write_files(written)
+    informed = synthesis.informed_verdict
+    if informed is not None and not informed.holds:
+        notes.append(
+            "an observer who knows the function can be sure of a secret after "
+            f"{' '.join(informed.witness or ()) or 'nothing'}: keep the function secret"
+        )
+    return SynthesisReport(synthesis=synthesis, notes=tuple(notes))

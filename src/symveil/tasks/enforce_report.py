@@ -6,6 +6,7 @@ from typing import Any
 
 from symveil.enforcement.synthesize import Synthesis
 from symveil.numbers.rationals import shown_at_least, shown_at_most
+from symveil.reports.number_texts import fraction_text
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.tasks.enforce import read_probability
 from symveil.verification.opacity import run_observations
@@ -13,7 +14,6 @@ from symveil.verification.opacity import run_observations
 _TITLE = "Enforcement"
 _MOST_REFUTING = 5
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
-_LONGEST_FRACTION = 60
 
 
 def enforcement_report(document: dict[str, Any]) -> Report:
@@ -64,8 +64,8 @@ def synthesis_report(synthesis: Synthesis) -> Report:
         facts.append(("cost", f"in total {total}; at most {synthesis.cost.per_event} per event in the long run"))
     for name, violation in (("before", synthesis.violation_before), ("after", synthesis.violation_after)):
         if violation is not None:
-            exact = str(violation.exact) if violation.is_exact else f"{float(violation):.9g}"
-            facts.append((f"violation {name}", exact))
+            shown = fraction_text(violation.exact) if violation.exact is not None else f"{float(violation):.9g}"
+            facts.append((f"violation {name}", shown))
     return facts_report(_TITLE, facts)
 
 
@@ -125,11 +125,7 @@ def _least_error(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _probability(text: str | None) -> str:
-    """A fraction, and the decimal it is; where the fraction is long, the decimal alone."""
-    if text is None:
-        return "not computed"
-    decimal = f"{float(read_probability(text)):.6g}"
-    return decimal if len(text) > _LONGEST_FRACTION else text if "/" not in text else f"{text} = {decimal}"
+    return "not computed" if text is None else fraction_text(read_probability(text))
 
 
 def _loss(epsilon: float | str | None, how: str | None) -> str:

@@ -6,9 +6,10 @@ Statistics of the true words behind an online release, assuming that they come f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,25 +56,15 @@ def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> t
     expected
         About how many of them can occur, by the model.
     """
-    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
-    bits: BitSource = NotPrivateSeededBits(released.seed)
+    chains = _Chains(released)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
     index = np.full(size, -1, dtype=np.int64)
     sums, used = np.zeros((3, max(groups, 1), 64)), 0
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
-    same = all_symbols = 0
     for batch in released.batches(groups):
         sizes += np.bincount(batch.groups, minlength=len(sizes))
-        compared = _compared(released, batch)
         for _ in range(_CHAINS):
-            codes = batch.codes
-            for step in range(3):
-                if step:
-                    before = codes
-                    codes = _stepped(again, codes, batch.lengths, bits)
-                    if step == 1:
-                        same += int(np.count_nonzero((before == codes) & compared))
-                        all_symbols += int(np.count_nonzero(compared))
+            for step, codes in chains.of(batch):
                 result, word = cells(Batch(codes, batch.lengths, batch.groups))
                 new = np.unique(result)
                 new = new[index[new] < 0]
@@ -86,9 +77,7 @@ def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> t
                 at = batch.groups[word] * sums.shape[2] + index[result]
                 counts = np.bincount(at, minlength=sums[0].size).reshape(sums[0].shape)
                 sums[step] += counts / _CHAINS
-    agreement = same / all_symbols if all_symbols else 1.0
-    if agreement < LEAST_AGREEMENT:
-        raise _too_little(released, agreement)
+    agreement = chains.agreement()
     occurring = np.flatnonzero(index >= 0)
     ordered = sums[:, :, index[occurring]]
     return Iterates(sums=ordered, sizes=sizes, agreement=agreement, seed=released.seed), occurring
@@ -104,23 +93,14 @@ def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates
     statistic
         From words to numbers, which add up over words.
     """
-    again = Rerelease(released.release, released.document, where=str(released.manifest_file))
-    bits: BitSource = NotPrivateSeededBits(released.seed)
+    chains = _Chains(released)
     groups = min(_GROUPS_REQUESTED, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
     sums: NDArray[np.float64] | None = None
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
-    same = all_symbols = 0
     for batch in released.batches(groups):
         sizes += np.bincount(batch.groups, minlength=len(sizes))
-        codes, compared = batch.codes, _compared(released, batch)
-        for step in range(3):
-            before = codes
-            if step:
-                codes = _stepped(again, codes, batch.lengths, bits)
-            if step == 1:
-                same += int(np.count_nonzero((before == codes) & compared))
-                all_symbols += int(np.count_nonzero(compared))
+        for step, codes in chains.of(batch):
             words = [tuple(names[word].tolist()) for word in split_words(codes, batch.lengths)]
             for group in np.unique(batch.groups).tolist():
                 own = _vector(statistic([words[index] for index in np.flatnonzero(batch.groups == group)]))
@@ -129,11 +109,40 @@ def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates
                 if len(own) != sums.shape[2]:
                     raise ParameterError("statistic", expected="as many numbers for all words", found="more or fewer")
                 sums[step, group] += own
-    agreement = same / all_symbols if all_symbols else 1.0
-    if agreement < LEAST_AGREEMENT:
-        raise _too_little(released, agreement)
+    agreement = chains.agreement()
     results = np.zeros((3, len(sizes), 0)) if sums is None else sums
     return Iterates(sums=results, sizes=sizes, agreement=agreement, seed=released.seed)
+
+
+class _Chains:
+    """Words, a release of them and a release of that; with how many symbols the first release leaves as they are."""
+
+    def __init__(self, released: PrivateFile) -> None:
+        self._released = released
+        self._again = Rerelease(released.release, released.document, where=str(released.manifest_file))
+        self._bits: BitSource = NotPrivateSeededBits(released.seed)
+        self._same = self._symbols = 0
+
+    def of(self, batch: Batch) -> Iterator[tuple[int, Codes]]:
+        """Each step and its words."""
+        codes, compared = batch.codes, _compared(self._released, batch)
+        yield 0, codes
+        for step in (1, 2):
+            before, codes = codes, _stepped(self._again, codes, batch.lengths, self._bits)
+            if step == 1:
+                self._same += int(np.count_nonzero((before == codes) & compared))
+                self._symbols += int(np.count_nonzero(compared))
+            yield step, codes
+
+    def agreement(self) -> float:
+        """The share of symbols that stay; refused where it is too small, with about the ε that would be enough."""
+        agreement = self._same / self._symbols if self._symbols else 1.0
+        if agreement < LEAST_AGREEMENT:
+            raise InputError(
+                f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, "
+                f"found {agreement:.0%}: nothing can be said from it; {_enough(self._released, LEAST_AGREEMENT)}"
+            )
+        return agreement
 
 
 def _compared(released: PrivateFile, batch: Batch) -> NDArray[np.bool_]:
@@ -155,14 +164,6 @@ def _stepped(again: Rerelease, codes: Codes, lengths: Lengths, bits: BitSource) 
     for _ in range(again.steps):
         codes = again.draw(codes, lengths, bits)
     return codes
-
-
-def _too_little(released: PrivateFile, agreement: float) -> InputError:
-    """The refusal where a release says too little, with about the epsilon that would have been enough."""
-    return InputError(
-        f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, found "
-        f"{agreement:.0%}: nothing can be said from it; {_enough(released, LEAST_AGREEMENT)}"
-    )
 
 
 def _enough(released: PrivateFile, least: float) -> str:
@@ -189,23 +190,10 @@ def _enough(released: PrivateFile, least: float) -> str:
 
 def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
     """The table of a statistic behind a release on a model, and what it rests on."""
-    m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
+    m, (shape, size) = len(released.release.alphabet), _shape(released, wanted)
     leading = {"positions": "position", "presence": "length"}.get(wanted.kind)
-    first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
-    shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
-    size = int(np.prod(shape, dtype=np.int64))
-    if size > _MOST_CELLS:
-        raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
-
-    def cells(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if wanted.kind == "presence":
-            keys = np.unique(batch.word * m + batch.codes)
-            return batch.lengths[keys // m] * m + keys % m, keys // m
-        counted = windows(wanted, batch)
-        return counted.cells(m), counted.word
-
-    result, occurring = iterated(released, cells, size, _expected(released, wanted, size))
+    counted = partial(_cells, wanted, m=m)
+    result, occurring = iterated(released, counted, size, _expected(released, wanted, size))
     total = np.zeros(size)
     total[occurring] = result.sums[0].sum(axis=0)
     again = Rerelease(released.release, released.document, where=str(released.manifest_file))
@@ -229,6 +217,26 @@ def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable,
     small = result.table()
     table = _spread(small, occurring, shape, leading, by_row, axes)
     return table, notes
+
+
+def _shape(released: PrivateFile, wanted: Statistic) -> tuple[tuple[int, ...], int]:
+    """The shape of the table of a statistic, and how many cells that are; refused where they are too many."""
+    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
+    first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
+    shape = (*(() if first is None else (first,)), *(len(released.release.alphabet),) * wanted.order)
+    size = int(np.prod(shape, dtype=np.int64))
+    if size > _MOST_CELLS:
+        raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
+    return shape, size
+
+
+def _cells(wanted: Statistic, batch: Batch, *, m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cells of what a statistic counts in a batch of words over m symbols, and in which word each stands."""
+    if wanted.kind == "presence":
+        keys = np.unique(batch.word * m + batch.codes)
+        return batch.lengths[keys // m] * m + keys % m, keys // m
+    counted = windows(wanted, batch)
+    return counted.cells(m), counted.word
 
 
 def _expected(released: PrivateFile, wanted: Statistic, size: int) -> int:
@@ -296,18 +304,12 @@ def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTabl
             expected="nothing but for releases by the mechanism online, whose estimates need an assumption",
             found=f"chain for one by {', '.join(sorted(used)) or released.document['mechanism']}; leave it out",
         )
-    m = len(released.release.alphabet)
-    longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
-    first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
-    shape = (*(() if first is None else (first,)), *(m,) * wanted.order)
-    size = int(np.prod(shape, dtype=np.int64))
-    if size > _MOST_CELLS:
-        raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
+    m, (shape, size) = len(released.release.alphabet), _shape(released, wanted)
     gathering = _Gathering(released)
     counts = np.zeros(size)
     for batch in released.batches(gathering.groups):
         gathering.add(batch)
-        counts += np.bincount(_cells(wanted, batch, m), minlength=size)
+        counts += np.bincount(_cells(wanted, batch, m=m)[0], minlength=size)
     chain = gathering.chain()
     shown = counts.reshape(shape)
     if wanted.kind == "transitions":
@@ -317,13 +319,6 @@ def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTabl
     near = chain.normalised(gathering.taken + 0.5)  # no edge is ruled out
     table = ChainTables(chain, wanted, shape).estimated([near, even], gathering.sizes, shown)
     return table, [ASSUMED]
-
-
-def _cells(wanted: Statistic, batch: Batch, m: int) -> NDArray[np.int64]:
-    if wanted.kind == "presence":
-        keys = np.unique(batch.word * m + batch.codes)
-        return np.asarray(batch.lengths[keys // m] * m + keys % m)
-    return windows(wanted, batch).cells(m)
 
 
 @dataclass(eq=False)

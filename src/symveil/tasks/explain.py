@@ -62,29 +62,14 @@ class PublicAverages:
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        mechanism = self.mechanism
-        size, proof = mechanism.language.size, mechanism.certified
+        proof = self.mechanism.certified
         return {
-            "mechanism": mechanism.name,
-            "metric": mechanism.metric,
-            "epsilon": at_least(mechanism.epsilon),
-            "adjacency": mechanism.adjacency,
-            "calibration": mechanism.calibration,
-            "length": mechanism.length,
-            "language_size": None if size is None else decimal(size),
-            "guarantee": mechanism.guarantee.document(),
-            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
+            **_common(self),
+            "length": self.mechanism.length,
             "expected_error": self.expected_error,
             **({} if self.expected_cost is None else {"expected_cost": self.expected_cost}),
             "standard_error": self.standard_error,
-            "lower_bound": bound_document(self.bound),
-            "attacker": self.attacker.document() if self.attacker else None,
-            **({"attacker_of_versions": self.versions.document()} if self.versions else {}),
-            "protection": self.protection.document() if self.protection else None,
             "certificate": {"worst_found": None, **proof.document()} if proof else None,
-            "parameters": mechanism.parameters_document(),
-            "given_up": mechanism.given_up,
-            "chosen_because": mechanism.chosen_because,
         }
 
     def sentence(self) -> str:
@@ -337,33 +322,41 @@ class Explanation:
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        mechanism, law, size = self.mechanism, self.law, self.mechanism.language.size
+        law = self.law
         return {
-            "mechanism": mechanism.name,
-            "metric": mechanism.metric,
-            "epsilon": at_least(mechanism.epsilon),
-            "adjacency": mechanism.adjacency,
-            "calibration": mechanism.calibration,
+            **_common(self),
             "length": self.length,
-            "max_length": mechanism.language.max_length,
-            "language_size": None if size is None else decimal(size),
-            "guarantee": mechanism.guarantee.document(),
-            "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
+            "max_length": self.mechanism.language.max_length,
             "measured": law.measured,
             "distances": law.document(),
             "expected_error": law.expected_error,
             **({} if law.expected_cost is None else {"expected_cost": law.expected_cost}),
-            "lower_bound": bound_document(self.bound),
-            "attacker": self.attacker.document() if self.attacker else None,
-            **({"attacker_of_versions": self.versions.document()} if self.versions else {}),
             "bounds": law.bounds.document() if law.bounds else None,
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
-            "protection": self.protection.document() if self.protection else None,
             "certificate": self.certificate.document() if self.certificate else None,
-            "parameters": mechanism.parameters_document(),
-            "given_up": mechanism.given_up,
-            "chosen_because": mechanism.chosen_because,
         }
+
+
+def _common(result: PublicAverages | Explanation) -> dict[str, object]:
+    """The mechanism, its promise, and what is known on average over the public model, as JSON."""
+    mechanism, size = result.mechanism, result.mechanism.language.size
+    return {
+        "mechanism": mechanism.name,
+        "metric": mechanism.metric,
+        "epsilon": at_least(mechanism.epsilon),
+        "adjacency": mechanism.adjacency,
+        "calibration": mechanism.calibration,
+        "language_size": None if size is None else decimal(size),
+        "guarantee": mechanism.guarantee.document(),
+        "guarantee_in_words": guarantee_in_words(mechanism.guarantee.how, mechanism.calibration),
+        "lower_bound": bound_document(result.bound),
+        "attacker": result.attacker.document() if result.attacker else None,
+        **({"attacker_of_versions": result.versions.document()} if result.versions else {}),
+        "protection": result.protection.document() if result.protection else None,
+        "parameters": mechanism.parameters_document(),
+        "given_up": mechanism.given_up,
+        "chosen_because": mechanism.chosen_because,
+    }
 
 
 def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True, count: int = 1) -> Explanation:

@@ -321,7 +321,9 @@ def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tu
 
 @shows_fields(
     ColumnOptions, LearnOptions, RunOptions, types=LearnParameters, first=("epsilon", "lengths", "alphabet", "model"),
-    last=("columns", "learning", "ledger", "release_id", "again", *OF_TIMES, "longest", "gzip_ratio", "engine", "master"),
+    last=(
+        "columns", "learning", "ledger", "release_id", "again", *OF_TIMES, "longest", "gzip_ratio", "engine", "master",
+    ),
 )  # fmt: skip
 def learn(
     path: str | Path | Table,

@@ -21,6 +21,7 @@ from symveil.models.stochastic_system import (
 )
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
+from symveil.reports.number_texts import fraction_text
 from symveil.reports.report import Report, facts_report
 from symveil.storage.atomic import write_files
 from symveil.tasks.draw import diagram_text
@@ -29,8 +30,6 @@ from symveil.verification.opacity.observation import Observed, observer
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for, verify_opacity
 from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
-
-_LONGEST_FRACTION = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,9 +290,4 @@ def _probability(violation: ViolationProbability) -> str:
     if not violation.is_exact:
         lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)
         return f"{lower} to {upper}, proved{horizon}"
-    text = str(violation.upper)
-    if len(text) > _LONGEST_FRACTION:
-        text = f"{float(violation):.15g}"
-    elif violation.upper.denominator > 1:
-        text = f"{text} = {float(violation):.6g}"
-    return f"{text}, exact{horizon}"
+    return f"{fraction_text(violation.upper)}, exact{horizon}"

@@ -183,7 +183,10 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.over_budget not in ("error", "drop"):
             raise ParameterError("over_budget", expected="error or drop", found=self.over_budget)
-        read_engine(self.engine, self.master)
+        if self.engine not in get_args(Engine):
+            raise ParameterError("engine", expected="local or spark", found=self.engine)
+        if self.engine != "spark" and self.master is not None:
+            raise ParameterError("master", expected="engine spark with it", found=self.engine)
         check_sizes(longest=self.longest, gzip_ratio=self.gzip_ratio)
         for name in ("unsafe_report_true_error", "spreadsheet_safe"):
             if getattr(self, name) and self.engine == "spark":
@@ -192,7 +195,10 @@ class RunOptions:
             raise ParameterError("start", expected="the local engine", found="spark")
         self.times()
         self.released_times()
-        check_again(self.again, self.release_id)
+        if self.again and self.release_id is not None:
+            raise ParameterError(
+                "again", expected="no release id with it, whose release is never made twice", found="both"
+            )
         self._check_release_id()
 
     @property
@@ -305,15 +311,6 @@ class FileParameters(ChoiceParameters, ColumnParameters, total=False):
     time_share: Number | None
 
 
-def read_engine(engine: str, master: str | None) -> Engine:
-    """The engine that was asked for; a cluster's address goes with Spark only."""
-    if engine not in get_args(Engine):
-        raise ParameterError("engine", expected="local or spark", found=engine)
-    if engine != "spark" and master is not None:
-        raise ParameterError("master", expected="engine spark with it", found=engine)
-    return "spark" if engine == "spark" else "local"
-
-
 def no_pyspark() -> ParameterError:
     """The error where Spark is requested and not installed."""
     return ParameterError(
@@ -321,9 +318,3 @@ def no_pyspark() -> ParameterError:
         expected="pyspark to be installed for spark (the extra symveil[spark], see docs/install.md)",
         found="none",
     )
-
-
-def check_again(again: bool, release_id: str | None) -> None:
-    """Refuse to make a release once more that has a name."""
-    if again and release_id is not None:
-        raise ParameterError("again", expected="no release id with it, whose release is never made twice", found="both")

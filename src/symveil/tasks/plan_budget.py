@@ -30,9 +30,10 @@ from symveil.ledger.units import UNIT, WHOLE_PART, WHOLE_WORDS, Unit, shown_unit
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
-from symveil.numbers.rationals import at_least
+from symveil.numbers.rationals import at_least, shown_at_least
 from symveil.randomness import new_release_key
 from symveil.release.spec import LocalSpec
+from symveil.reports.report import Facts, Report, Section, Table
 from symveil.tasks.explain import expected_error_of_file
 from symveil.tasks.parameters import FileParameters
 from symveil.tasks.privatize_file import ReleaseRequest, file_job
@@ -152,7 +153,7 @@ def _on_model(release: LocalSpec, name: str, total: int, lengths: NDArray[np.int
 USUAL_DELTA = 1e-6
 """At which losses are composed for a ledger that has no delta."""
 SCHEDULES = (("once", 1), ("every month of a year", 12), ("every week of a year", 52))
-_MOST_NAMED = 20
+_MOST_NAMED = _MOST_CHARGES = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,3 +324,62 @@ def _ahead(charge: int, loss: str, most: int, delta: float) -> Iterable[Ahead]:
             added=shown_units(added),
             composed=min(composed, at_least(Fraction(added, UNIT))),
         )
+
+
+def plan_report(plan: BudgetPlan) -> Report:
+    """Who would be charged what, who lacks budget, and what lies ahead."""
+    title = "Nothing was drawn, charged or written"
+    sections = [Section(title, (Facts.from_rows(_plan_facts(plan)),)), _charges(plan), _ahead_section(plan)]
+    if plan.forecast:
+        rows = [
+            (each.statistic, f"{each.total:,}", "" if each.half_width is None else f"±{each.half_width:.3g}", each.note)
+            for each in plan.forecast
+        ]
+        heading = (
+            f"What estimate will say from {plan.sequences} such sequences (for you: how many there are is not public)"
+        )
+        columns = ("statistic", "in all", "interval (95 %)", "what to expect")
+        sections.append(Section(heading, (Table.from_rows(columns, rows),)))
+    return Report(title=title, sections=tuple(sections))
+
+
+def _plan_facts(plan: BudgetPlan) -> list[tuple[str, str]]:
+    lacking = f"{plan.lacking} of {plan.persons} persons"
+    if plan.lacking_persons:
+        more = plan.lacking - len(plan.lacking_persons)
+        lacking += f": {', '.join(plan.lacking_persons)}{f' and {more} more' if more else ''}"
+    facts = [
+        ("charge", f"{plan.charge} for each sequence: {plan.unit}"),
+        ("persons", f"{plan.persons} for {plan.sequences} sequences, none charged more than {plan.largest_charge}"),
+        ("too little budget", lacking),
+        ("whole words", f"at most {plan.whole} for {WHOLE}" if plan.whole else "no bound is known before the release"),
+    ]
+    if len(plan.books) > 1:
+        facts += [
+            (
+                f"budget for {book.compares}",
+                f"{book.allowance} for everybody; most spent {book.most_spent}, least left {book.least_left}",
+            )
+            for book in plan.books
+        ]
+    return facts
+
+
+def _charges(plan: BudgetPlan) -> Section:
+    charges = plan.document()["charges"]
+    assert isinstance(charges, list)  # noqa: S101 - a document of ours
+    rows = [
+        (str(each["sequences"]), str(each["persons"]), each["charge"], str(each["lacking"]))
+        for each in charges[:_MOST_CHARGES]
+    ]
+    if len(charges) > _MOST_CHARGES:
+        rows.append((f"and {len(charges) - _MOST_CHARGES} more", "", "", ""))
+    columns = ("sequences each", "persons", "charge", "with too little")
+    return Section("Who would be charged what", (Table.from_rows(columns, rows),))
+
+
+def _ahead_section(plan: BudgetPlan) -> Section:
+    how = "composed, as this ledger does" if plan.composes else "composed, if budgets had a delta"
+    rows = [(each.schedule, str(each.releases), each.added, shown_at_least(each.composed, 4)) for each in plan.ahead]
+    columns = ("such a release", "releases", "added up", f"{how}, {plan.delta:g}")
+    return Section("What the person who pays most will have spent", (Table.from_rows(columns, rows),))

@@ -28,7 +28,7 @@ from symveil.formats.sequences.frames import (
     without_rows,
     words_of_series,
 )
-from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, list_lengths
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.symbols import check_separable, reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
@@ -41,7 +41,7 @@ from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
 from symveil.release.batch import ReleasePlan, check_batch
 from symveil.release.job import Written
-from symveil.release.local import lengths_of, release_batches
+from symveil.release.local import release_batches
 from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import dropped_ids, large_loss, warn
 from symveil.tasks.parameters import TableParameters
@@ -262,7 +262,7 @@ def _private_table(
     batches = [private for _, private in release_batches(file.records(), plan)]
     if not batches:
         return without_rows(frame, file.names(), file.written), np.empty(0, dtype=np.int64), file
-    lengths = np.concatenate([lengths_of(private) for private in batches])
+    lengths = np.concatenate([list_lengths(private.column(SYMBOLS)) for private in batches])
     released = pa.Table.from_batches([file.arranged(private) for private in batches])
     return like_frame(frame, released, file.names()), lengths, file
 

@@ -165,13 +165,13 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     [('times', 'artificial: every sequence starts at 2000-01-01T00:00:00+00:00, 1m from event to event')]
     """
     facts = []
-    told = manifest.get("parameters", {})
-    if "time_grid" in told:
+    parameters = manifest.get("parameters", {})
+    if "time_grid" in parameters:
         far = ""
-        if told["time_shift"] != "any":
-            bins = told["time_shift"]
+        if parameters["time_shift"] != "any":
+            bins = parameters["time_shift"]
             far = f"; adjacent sequences differ by at most {bins} bins in a time, {bins} bins more lose as much again"
-        facts.append(("private times", f"{told['time_grid']} of each event, clock {told['timezone']}{far}"))
+        facts.append(("private times", f"{parameters['time_grid']} of each event, clock {parameters['timezone']}{far}"))
     times = manifest["output"].get("times")
     if times is None:
         return facts

@@ -1,13 +1,10 @@
-"""Verdicts on privacy as reports: brackets and distances, the smallest ε, and what a check of a manifest says."""
+"""Verdicts on privacy as reports: brackets and distances, and the smallest ε."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
 from symveil.reports.report import Report, Section, Table, Text, facts_report
-from symveil.tasks.check_central import CheckedManifest
 from symveil.verification.privacy_verdict import (
     PrivacyVerdict,
     answer_in_words,
@@ -66,17 +63,3 @@ def smallest_report(smallest: SmallestEpsilon) -> Report:
     if text is not None and len(text) < _LONGEST_SHOWN:
         facts.append(("e^epsilon, exactly", text.removesuffix("/1")))
     return facts_report("Smallest epsilon", facts)
-
-
-def checks_report(result: CheckedManifest, name: str, *, typed: Callable[[str], str]) -> Report:
-    """What holds of a manifest, check by check.
-
-    Parameters
-    ----------
-    result, name
-        The checks, and what was checked.
-    typed
-        Writes the parameters of a note as its reader types them.
-    """
-    rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in result.checks]
-    return Report(title=name, sections=(Section(name, (Table.from_rows(("checked", "holds", "note"), rows),)),))

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import FileError, SymveilError
+from symveil.errors import FileError, ParameterError, SymveilError, WordError
 
 ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
 HOURS = "hours"
@@ -205,6 +205,49 @@ def as_text(column: Any) -> Any:
     return column if pa.types.is_string(column.type) else column.cast(pa.string())
 
 
+def list_lengths(lists: Any) -> NDArray[np.int64]:
+    """How long each list of a column is; 0 where there is none.
+
+    >>> list_lengths(pa.array([["a", "b"], None, []])).tolist()
+    [2, 0, 0]
+    """
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    return np.asarray(lengths, dtype=np.int64)
+
+
+def symbols_of_lists(
+    column: Any, *, where: Callable[[int], str] = lambda row: f"record {row + 1}"
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """The symbols that occur, as text; which of them stands in each place of the lists, one after the other; lengths.
+
+    >>> symbols_of_lists(pa.array([["b", "a", "b"], []]))
+    (['b', 'a'], array([0, 1, 0]), array([3, 0]))
+    """
+    lengths = list_lengths(column)
+    values = column.flatten()
+    if pa.types.is_nested(values.type):
+        raise ParameterError("sequence", expected="lists of text or whole numbers", found=f"a column of {column.type}")
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.dictionary_decode()  # nothing may stand among a dictionary's values too
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    if encoded.null_count:
+        index = pc.index(encoded.is_null(), value=True).as_py()
+        ends = np.cumsum(lengths)
+        row = int(np.searchsorted(ends, index, side="right"))
+        position = index - int(ends[row] - lengths[row]) + 1
+        raise WordError(
+            f"{where(row)}: expected a symbol in every place of a sequence, found none at position {position}",
+            position=position,
+        )
+    try:
+        texts = [str(value) for value in encoded.dictionary.to_pylist()]
+    except (pa.ArrowException, ValueError, LookupError, ArithmeticError):  # a date that Python does not have …
+        raise ParameterError(
+            "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
+        ) from None
+    return texts, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), lengths
+
+
 # --- sequences as text -------------------------------------------------------------------------
 
 
@@ -225,7 +268,7 @@ def split_column(texts: Any, separator: str | None) -> Any:
     if separator == "":
         return _characters(texts.cast(pa.string()))
     pieces = pc.split_pattern(texts.cast(pa.string()), pattern=" " if separator is None else separator)
-    values, lengths = pieces.flatten(), pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
+    values, lengths = pieces.flatten(), list_lengths(pieces)
     if separator is None:
         filled = pc.not_equal(values, "")
     else:
@@ -262,7 +305,7 @@ def first_empty_symbol(lists: Any) -> int | None:
     row = pc.index(values, value="").as_py()
     if row < 0:
         return None
-    ends = np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False))
+    ends = np.cumsum(list_lengths(lists))
     return int(np.searchsorted(ends, row, side="right"))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.layout import EvenBytes
-from symveil.formats.sequences.records import ID, PERSON, ROW_NUMBER, SYMBOLS, TIME, as_text, beside_column, is_list
+from symveil.formats.sequences.records import (
+    ID,
+    PERSON,
+    ROW_NUMBER,
+    SYMBOLS,
+    TIME,
+    as_text,
+    beside_column,
+    is_list,
+    list_lengths,
+)
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import StampReader
 from symveil.models.alphabet import Alphabet
@@ -90,7 +100,7 @@ class SequenceFile(ABC):
 
     def stamps(self, batch: pa.RecordBatch) -> Stamps:
         """The times of all symbols of some records, one after the other, where a column of times was asked for."""
-        lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = list_lengths(batch.column(SYMBOLS))
         column = batch.column(TIME)
         if self.form == "long":
             return self._stamps.cells(column.flatten())
@@ -104,12 +114,7 @@ class SequenceFile(ABC):
         column = batch.column(beside_column(index))
         if self.form == "long":
             return values.codes(texts_of(column.flatten()), self.plain)
-        lengths = pc.list_value_length(batch.column(SYMBOLS)).to_numpy(zero_copy_only=False).astype(np.int64)
-        if not is_list(column.type):
-            return np.repeat(values.codes(texts_of(column), self.plain), lengths)
-        cells = [cell if cell is not None and len(cell) == size else [None] * size
-                 for cell, size in zip(column.to_pylist(), lengths.tolist(), strict=True)]  # fmt: skip
-        return values.codes(None if each is None else str(each) for cell in cells for each in cell)
+        return attribute_codes(column, list_lengths(batch.column(SYMBOLS)), values, self.plain)
 
     def plain(self, text: str) -> str:
         """What a cell says: in JSON without the quotes around it."""
@@ -155,6 +160,29 @@ class SequenceFile(ABC):
     def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Records as the rows of the file."""
         return batch
+
+
+def attribute_codes(
+    column: Any, lengths: NDArray[np.int64], values: PublicValues, plain: Callable[[str], str] | None = None
+) -> NDArray[np.int64]:
+    """The codes of an attribute of all symbols of sequences: a cell has a list with a value for each, or one for all.
+
+    Parameters
+    ----------
+    column
+        A cell for each sequence.
+    lengths
+        How many symbols each of them has.
+    values
+        The public values.
+    plain
+        What a cell of text says.
+    """
+    if not is_list(column.type):
+        return np.repeat(values.codes(texts_of(column), *(() if plain is None else (plain,))), lengths)
+    cells = [cell if cell is not None and len(cell) == size else [None] * size
+             for cell, size in zip(column.to_pylist(), lengths.tolist(), strict=True)]  # fmt: skip
+    return values.codes(None if each is None else str(each) for cell in cells for each in cell)
 
 
 def texts_of(column: Any) -> list[str | None]:

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
@@ -50,11 +49,13 @@ from symveil.formats.sequences.records import (
     is_text,
     join_column,
     keep_column,
+    list_lengths,
     made_in_order,
     require_filled,
     require_named,
     rows_cut,
     split_column,
+    symbols_of_lists,
 )
 from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.rows_csv import CsvRows
@@ -342,7 +343,7 @@ class _LongFile(_TableFile):
     def arranged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = self._columns
         symbols = batch.column(SYMBOLS)
-        lengths = pc.list_value_length(symbols).to_numpy(zero_copy_only=False).astype(np.int64)
+        lengths = list_lengths(symbols)
         case_of = np.repeat(np.arange(len(lengths)), lengths)
         arrays: dict[str, Any] = {
             columns.case: batch.column(ID).take(pa.array(case_of)),
@@ -446,21 +447,14 @@ def read_sequences(
 def _tuples(file: SequenceFile) -> Generator[tuple[str, ...]]:
     for batch in reported_records(file, "reading"):
         lists = batch.column(SYMBOLS)
-        symbols = _texts(lists.flatten(), file.file)
-        start = 0
-        for end in np.cumsum(pc.list_value_length(lists).to_numpy(zero_copy_only=False)).tolist():
+        kind = lists.type.value_type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_integer(kind) or is_text(kind)):
+            raise FileError(str(file.file), expected="lists of strings or of whole numbers", found=f"lists of {kind}")
+        if lists.flatten().null_count:
+            raise FileError(str(file.file), expected="a symbol in every place of a list", found="none in some place")
+        names, codes, lengths = symbols_of_lists(lists)
+        symbols, start = tuple([names[code] for code in codes.tolist()]), 0
+        for end in np.cumsum(lengths).tolist():
             yield symbols[start:end]
             start = end
-
-
-def _texts(symbols: pa.Array, file: Path) -> tuple[str, ...]:
-    """Symbols as strings: each distinct one is turned into a string once."""
-    if pa.types.is_dictionary(symbols.type):
-        symbols = symbols.dictionary_decode()
-    if not (pa.types.is_integer(symbols.type) or is_text(symbols.type)):
-        raise FileError(str(file), expected="lists of strings or of whole numbers", found=f"lists of {symbols.type}")
-    if symbols.null_count:
-        raise FileError(str(file), expected="a symbol in every place of a list", found="none in some place")
-    encoded = symbols.dictionary_encode()
-    names = [str(value) for value in encoded.dictionary.to_pylist()]
-    return tuple([names[code] for code in encoded.indices.to_numpy().tolist()])

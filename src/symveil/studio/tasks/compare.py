@@ -201,8 +201,7 @@ class Averages:
             return result["mechanism"], result["expected_error"], bound["value"] if isinstance(bound, dict) else ""
 
         return replace(
-            answer,
-            report=replace(answer.report, sections=(*answer.sections, self.section)),
+            answer.with_sections(self.section),
             document={**answer.document, "averages": list(self.documents)},
             columns=(*answer.columns, "chosen by auto", "on average", "least possible on average"),
             rows=tuple((*row, *cells(row[0])) for row in answer.rows),

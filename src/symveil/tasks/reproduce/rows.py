@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from symveil.reports.report import Report, Section, Table
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -26,3 +28,13 @@ class Reproduction:
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
         return {"rows": [asdict(row) for row in self.rows]}
+
+    def report(self) -> Report:
+        """A table for each paper."""
+        columns = ("item", "published", "ours", "agrees", "note")
+        papers: dict[str, list[tuple[str, ...]]] = {}
+        for row in self.rows:
+            cells = (row.item, row.published, row.ours, "yes" if row.agrees else "NO", row.note)
+            papers.setdefault(row.paper, []).append(cells)
+        sections = tuple(Section(paper, (Table.from_rows(columns, rows),)) for paper, rows in papers.items())
+        return Report(title="Published figures and ours", sections=sections)
