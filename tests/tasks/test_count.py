@@ -323,7 +323,7 @@ def test_refusals(tmp_path: Path, named, line) -> None:
 
 
 def test_an_unknown_name_is_refused_as_python_does(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"count\(\) got an unexpected keyword argument 'colour'"):
+    with pytest.raises(TypeError, match=r"count_file\(\) got an unexpected keyword argument 'colour'"):
         counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", colour="red")
 
 
