@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
-from symveil.central.time_counts import TIME_STATISTICS
+from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic

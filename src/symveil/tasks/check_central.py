@@ -19,7 +19,7 @@ from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.support import Support
-from symveil.central.time_counts import TimeQuestion
+from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import PrivateCounts
-from symveil.central.time_counts import TIME_STATISTICS, TimeCells, TimeQuestion, released_times, time_cells
+from symveil.central.time_cells import TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
+from symveil.central.time_counts import released_times
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.languages.any_length import AnyLength

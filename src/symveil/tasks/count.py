@@ -21,15 +21,8 @@ import pyarrow.parquet
 from symveil.central.cells import Cells, Read, cells_of
 from symveil.central.counts import Bound, CountTerms, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours, require_writable_noise
-from symveil.central.time_counts import (
-    ON_GRID,
-    SHARED_OUT,
-    TIME_STATISTICS,
-    TimeCells,
-    TimeQuestion,
-    private_time_counts,
-    time_cells,
-)
+from symveil.central.time_cells import ON_GRID, SHARED_OUT, TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
+from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
 from symveil.estimation.named_table import NamedTable
