@@ -28,7 +28,8 @@ SHARED = "symveil.numbers._shared_by_loops"  # Cython's own C functions, once fo
 PLACE = 'built_from("", __name__)'
 
 # Results are the same bits everywhere: no product is fused with a sum, integers wrap around
-FLAGS = [] if os.name == "nt" else ["-O3", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-g0", "-w"]
+EXACT = ["-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS = [] if os.name == "nt" else ["-O3", *EXACT, "-g0", "-w"]
 MACROS = [("CYTHON_COMPRESS_STRINGS", "0")]  # the digest can be read in the compiled module
 DIRECTIVES = {
     "language_level": 3,

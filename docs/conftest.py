@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# the scripts that make pictures, screenshots and notebooks have no examples
-collect_ignore_glob = ["*.py"]
+HERE = Path(__file__).parent
 
-# the examples of these are run as notebooks, cell by cell, and compared with the page (tests/documentation)
-collect_ignore = [str(page) for page in Path(__file__).parent.glob("tutorials/*.md")]
+# the scripts that make pictures, screenshots and notebooks have no examples (the hooks of the site in building/ have);
+# the examples of tutorials are run as notebooks, cell by cell, and compared with the page (tests/documentation)
+collect_ignore = [str(file) for file in (*HERE.glob("*.py"), *HERE.glob("tutorials/*.md"))]

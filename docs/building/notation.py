@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _GROUP = r"\{([^{}\n]+)\}"
 _LOW = rf"(?:{_GROUP}|([^\W_](?=[^\W_]{{1,2}}_)|[^\W_]{{1,2}}(?!\w)))"  # of A_jg_j the j, of d_ij both
 _HIGH = rf"(?:{_GROUP}|\(([^()\n]+)\)|(\|\w+\||[−±+]?[^\W_]+'?))"
-POWER = rf"(?<=[\w)\]*'|\x03])\^{_HIGH}(?:_{_LOW})?"  # \x03 is the end of what has been lowered already
-INDEX = rf"(?<![^\W\d_])(?<![_`^])([^\W\d_]{{1,3}}'?|~)_(?:{_LOW}|([a-z]{{3,6}})(?!\w))"
+POWER = rf"(?<=[\w)\]*'|⊥\x03])\^{_HIGH}(?:_{_LOW})?"  # \x03 is the end of what has been lowered already
+INDEX = rf"(?<![^\W\d_])(?<![_`^])([^\W\d_]{{1,3}}\u0302?'?|~)_(?:{_LOW}|([a-z]{{3,7}})(?!\w))"
 
 
 class _Raised(InlineProcessor):
@@ -73,6 +73,8 @@ class Notation(Extension):
     '<p>2<span><sup>|Q|</sup></span>, <span>A<sub>j</sub></span><span>g<sub>j</sub></span></p>'
     >>> markdown("β^w_k of y_before", extensions=[Notation()])
     '<p>β<span><sup>w</sup><sub>k</sub></span> of <span>y<sub>before</sub></span></p>'
+    >>> markdown("⊥^{N−n}w, F̂_ab", extensions=[Notation()])
+    '<p>⊥<span><sup>N−n</sup></span>w, <span>F̂<sub>ab</sub></span></p>'
     >>> markdown("The loss is\\n\\n    bη = e^ε.", extensions=[Notation()])
     '<p>The loss is</p>\\n<div class="formula">\\n<div>bη = e<span><sup>ε</sup></span>.</div>\\n</div>'
     """

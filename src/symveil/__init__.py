@@ -90,7 +90,8 @@ if TYPE_CHECKING:
     from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
     from symveil.verification.opacity.violation import violation_probability
-    from symveil.verification.verify_privacy import smallest_epsilon, verify_privacy
+    from symveil.verification.smallest_epsilon import smallest_epsilon
+    from symveil.verification.verify_privacy import verify_privacy
 
 __all__ = [
     "Alphabet",

@@ -113,12 +113,12 @@ def test_every_cost_by_its_definition_many_times(
 
 def test_a_first_term_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test tested: without rate times the cost of two words the loss is too small."""
-    real = enumeration._largest
+    real = enumeration.largest_losses
 
     def without(*given: object) -> tuple[object, ...]:
         return real(*given[:8], 0.0, *given[9:])
 
-    monkeypatch.setattr(enumeration, "_largest", without)
+    monkeypatch.setattr(enumeration, "largest_losses", without)
     with pytest.raises(AssertionError):
         for seed in range(900_000, 900_150):
             check_cost(seed)

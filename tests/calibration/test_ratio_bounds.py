@@ -15,8 +15,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import blocks, window_steps
+from symveil.calibration import window_steps
 from symveil.calibration.costs.steps import largest_fraction
+from symveil.calibration.path_loops import raised_ratio as raised_ratio_of_paths
 
 SLACK = 2.0**-45
 CLOSE = 1e-9
@@ -122,10 +123,9 @@ def test_a_ratio_of_two_paths(case) -> None:
         np.array([[row[place], plain[place]] for place in each], dtype=np.float64).reshape(-1, 2)
         for row, each in zip(sums, keys, strict=True)
     ]
-    nothing = np.empty(0)
-    bound = blocks._raised(
-        1.0, keys[0], values[0], keys[1], values[1], np.array(low), np.array(high), nothing, nothing,
-        float(everything) * (1 - SLACK), len(plain), True, SLACK,
+    bound = raised_ratio_of_paths(
+        1.0, keys[0], values[0], keys[1], values[1], np.array([low]), np.array([high]),
+        float(everything) * (1 - SLACK), SLACK,
     )  # fmt: skip
     of_w, of_v = ([Fraction(each) for each in row] for row in sums)
     true = largest_ratio(of_v, of_w, low, high)

@@ -17,9 +17,7 @@ from symveil.comparison.transport import (
     _assigned,
     _augmented,
     cheapest_transport,
-    compiled_send_everything,
     log_similarity,
-    send_everything,
 )
 from symveil.languages.edit_distance import edit_distances_between
 
@@ -70,22 +68,14 @@ def test_both_solvers_find_the_least_cost(seed: int) -> None:
     assert augmented.gap <= 1e-12
 
 
-def test_large_counts_and_compiled_loops() -> None:
-    """Sums of half a million have a common multiple of 10¹¹ or so; compiled loops do the same as plain ones."""
+def test_large_counts() -> None:
+    """Sums of half a million have a common multiple of 10¹¹ or so."""
     generator = np.random.default_rng(7)
     costs = generator.integers(0, 30, size=(40, 50)) / 30
     supply, demand = generator.integers(1, 30_000, size=40), generator.integers(1, 30_000, size=50)
     found = cheapest_transport(costs, supply, demand)
     assert found.cost == pytest.approx(_dense(costs, supply, demand), abs=1e-9)
     assert found.gap <= 1e-12
-    scaled = supply * demand.sum(), demand * supply.sum()
-    loops = []
-    for solve in (send_everything, compiled_send_everything()):
-        sent = np.zeros((50, 40), dtype=np.int64)
-        low = costs.min(axis=0)
-        solve(costs, scaled[0].copy(), scaled[1].copy(), (costs - low).min(axis=1), low.copy(), sent)
-        loops.append(sent)
-    assert np.array_equal(*loops)
     with pytest.raises(sv.SymveilError, match="common multiple below 2"):
         cheapest_transport([[0.0, 1.0], [1.0, 0.0]], [2**40, 1], [2**40 - 7, 2])
 

@@ -53,7 +53,7 @@ def loops() -> dict[str, Callable[..., Any]]:
         f"{name}.{key}": value
         for name in NAMES
         for key, value in vars(importlib.import_module(name)).items()
-        if type(value).__name__ == "cython_function_or_method" and value.__module__ == name
+        if type(value).__name__ in ("cython_function_or_method", "fused_cython_function") and value.__module__ == name
     }
 
 

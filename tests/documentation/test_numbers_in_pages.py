@@ -19,7 +19,7 @@ from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.mechanisms.optimal import mechanism as optimal
 from symveil.mechanisms.optimal import programme
 from symveil.models import program
-from symveil.tasks import demo_report
+from symveil.tasks import demo
 from symveil.verification.opacity import absorption, run_observations
 
 from .blocks import ROOT
@@ -81,7 +81,7 @@ def test_limits_are_those_of_the_code(page: str, part: str, limit: int) -> None:
 
 
 def test_what_the_first_page_says_of_the_demo() -> None:
-    promise = Fraction(demo_report.EPSILONS[1], demo_report.ADJACENCY)
+    promise = Fraction(demo.EPSILONS[1], demo.ADJACENCY)
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
     assert f"e^({float(promise):g}·d) times as likely" in readme
 

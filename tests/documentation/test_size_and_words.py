@@ -24,6 +24,7 @@ _GENERATED = re.compile(r"<!-- results: .*?<!-- end of the results -->", re.DOTA
 RELEASES = re.compile(
     r"\.release\(|\.step\(|sv\.privatize|privatize_file\(|^symveil (privatize|release) ", re.MULTILINE
 )
+CENTRAL_RELEASES = re.compile(r"sv\.(count|learn)\(|^symveil (count|learn) (?=.*--epsilon)", re.MULTILINE)
 LOSS_BEYOND_B = re.compile(r"loss_at|lose at most|loses at most|lose [\d.]*d\b|loss at every distance")
 UNPROTECTED = re.compile(r"pass(es)?_?\s?unprotected|unprotected", re.IGNORECASE)
 PROOF = re.compile(r"\]\([^)]*(theory/|mechanisms/)[^)]*\)")
@@ -104,3 +105,28 @@ def test_a_page_that_shows_a_release_says_what_it_does_not_protect(page: Path) -
     assert LOSS_BEYOND_B.search(text), "the loss beyond b"
     assert UNPROTECTED.search(text), "what passes unprotected"
     assert PROOF.search(text) or "/theory/" in name(page) or "/mechanisms/" in name(page), "the theorem"
+
+
+SHOWING_CENTRAL_RELEASES = [
+    page
+    for page in PAGES
+    if name(page) not in OF_SOMETHING_ELSE
+    and page.name not in ("CHANGELOG.md", "CONTRIBUTING.md")
+    and any(
+        CENTRAL_RELEASES.search("\n".join(block.lines).replace(">>> ", "").replace("\\\n", ""))
+        for block in blocks(page.read_text("utf-8"))
+    )
+]
+
+
+def test_central_releases_are_noticed() -> None:
+    shown = {name(page) for page in SHOWING_CENTRAL_RELEASES}
+    assert {"docs/central.md", "docs/quickstart-logs.md", "docs/tutorials/rush-hour.md"} <= shown
+
+
+@pytest.mark.parametrize("page", SHOWING_CENTRAL_RELEASES, ids=name)
+def test_a_page_that_shows_a_central_release_says_what_passes(page: Path) -> None:
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert UNPROTECTED.search(text), "what passes unprotected"
+    assert re.search(r"person|rider|patient", text), "to whom"
+    assert re.search(r"\]\([^)]*central\.md[^)]*\)", text), "the proof, or the page that has it"

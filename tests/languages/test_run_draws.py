@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import symveil as sv
-from symveil.languages import run_draws, run_draws_batch
+from symveil.languages import run_draws
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_draws import ExactDraw, draw_rows
 from symveil.languages.run_draws_batch import draw_many
@@ -141,22 +141,13 @@ def test_it_does_not_matter_which_draw_is_taken(monkeypatch) -> None:
 
 
 def test_when_the_compiled_loop_is_taken(monkeypatch) -> None:
-    """At once where it is loaded; else once all batches together have cost what loading it would have."""
     language = sv.runs(DEAD_END, 5)
     weights = RunWeights(language=language, rate=Fraction(1))
     different = words_of(language)[np.arange(20_000) % 50]
     equal = np.repeat(different[:1], 20_000, axis=0)
-    monkeypatch.setattr(run_release, "_LOOP", "no module of this name")
-    monkeypatch.setattr(run_release, "_patience", run_release._Patience())
-    monkeypatch.setattr(run_release, "_PRICE_OF_COMPILER", 60e6)
-    taken = [run_release.is_loop_quicker(weights, different) for _ in range(6)]
-    assert taken == sorted(taken)
-    assert (taken[0], taken[-1]) == (False, True)
-    monkeypatch.undo()
-    draw_many(weights, different[:1], NotPrivateSeededBits(1))  # now it is loaded
-    assert run_release.is_loop_quicker(weights, different[:100])
-    assert run_release.is_loop_quicker(weights, different[:1])
-    monkeypatch.setattr(RunWeights, "fits_batches", False)  # and where a batch has no room
+    for rows in (1, 100, 20_000):
+        assert run_release.is_loop_quicker(weights, different[:rows])
+    monkeypatch.setattr(RunWeights, "fits_batches", False)  # where a batch has no room
     assert not run_release.is_loop_quicker(weights, different)
     monkeypatch.undo()
     large = RunWeights(language=RunLanguage(graph=circle(5_000), length=5), rate=Fraction(1))
@@ -177,17 +168,15 @@ def circle(size: int) -> WordGraph:
     )
 
 
-def test_arrays_of_any_layout_are_taken_and_never_compiled_for() -> None:
+def test_arrays_of_any_layout_are_taken() -> None:
     language = LANGUAGES["chain"]
     weights = RunWeights(language=language, rate=Fraction(1))
     codes = words_of(language)[:8]
     expected = draw_many(weights, codes, NotPrivateSeededBits(2)).tolist()
     frozen = codes.copy()
     frozen.flags.writeable = False
-    compiled_for = len(run_draws_batch._draw_part.signatures)
     for other in (np.asfortranarray(codes), np.repeat(codes, 2, axis=0)[::2], frozen, codes.astype(np.int64)):
         assert draw_many(weights, other, NotPrivateSeededBits(2)).tolist() == expected
-    assert len(run_draws_batch._draw_part.signatures) == compiled_for
 
 
 def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndarray) -> float:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -24,8 +23,6 @@ from flint import arb, ctx
 import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.calibration import answers, certify
-from symveil.languages.run_weights import RunWeights
-from symveil.mechanisms import cost_weighted as run_release
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import ball, float_bounds, precision, upper_bound
 from symveil.numbers.once import LastFew, Memo, computed_once, searched_once
@@ -138,19 +135,6 @@ def test_lengths_are_calibrated_once_for_all_threads() -> None:
     found = together(lambda: [family.of_length(length) for length in range(2, 9)])
     for others in found[1:]:
         assert all(one is other for one, other in zip(found[0], others, strict=True))  # type: ignore[call-overload]
-
-
-def test_a_loop_that_another_thread_is_importing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """0.2.0: AttributeError, because a module that is being imported is there before its names are."""
-    language = sv.runs(ROADS, 40)
-    weights = RunWeights(language=language, rate=Fraction(1))
-    codes = np.tile(language.enumerate_codes(at_most=10**18)[:1] if language.size < 100 else _a_word(language), (64, 1))
-    monkeypatch.setitem(sys.modules, run_release._LOOP, ModuleType(run_release._LOOP))
-    assert run_release.is_loop_quicker(weights, codes) in (True, False)
-
-
-def _a_word(language: sv.RunLanguage) -> np.ndarray:
-    return np.zeros((1, language.length), dtype=np.int32)
 
 
 def test_answers_are_forgotten_by_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:

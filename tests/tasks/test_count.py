@@ -57,7 +57,7 @@ def test_the_same_command_again_is_refused_unless_it_is_meant(tmp_path: Path) ->
     before = out.read_bytes()
     for rows in (ROWS, ROWS[:-1]):
         write(source, rows)
-        with pytest.raises(LedgerError, match="would charge everybody a second time: .* `again=True`"):
+        with pytest.raises(LedgerError, match="would charge everyone a second time: .* `again=True`"):
             counted(source, out, ledger=ledger)
     assert out.read_bytes() == before and sv.person_status(ledger, "ann").spent == "0.5"
     counted(source, out, ledger=ledger, again=True)

@@ -116,3 +116,21 @@ def test_on_a_model_neighbours_are_counted_and_classic_is_called_so(tmp_path):
     assert "epsilon 25 is hardly any privacy" in page and "no better than classic" not in page
     asked_tight = {**manifest, "parameters": {**manifest["parameters"], "calibration": "tight"}}
     assert "certified, no better than classic here" in release_page(asked_tight)
+
+
+def test_private_times_are_in_the_promise() -> None:
+    """With a declared shift ε is for near times only, and the loss at every distance for any times."""
+    parameters = {"metric": "hamming", "adjacency": 1, "epsilon": "4", "time_grid": "hour", "time_shift": 1}
+    rows = [{"distance": 1, "epsilon": 48.0}, {"distance": 2, "epsilon": 96.0}]
+    manifest = {"b": 1, "guarantee": {"epsilon": 4.0, "loss_at": rows}, "parameters": parameters, "protection": None}
+    near = dict(in_numbers(manifest))
+    apart = "sequences that differ in one symbol and by at most 1 bin in its time"
+    assert near["odds"].startswith(f"between {apart} shift by")
+    assert near["protected"] == f"{apart} look alike"
+    assert near["loss by distance"].startswith("two sequences that differ, with times any number of bins apart, in one")
+    assert "nothing is kept beyond b" not in near["loss by distance"]
+    for row in rows:
+        row["epsilon"] /= 12
+    anyhow = dict(in_numbers({**manifest, "parameters": {**parameters, "time_shift": "any"}}))
+    assert anyhow["protected"] == "sequences that differ in one symbol and its time look alike"
+    assert anyhow["loss by distance"] == "two sequences that differ in one symbol 4 · a whole word of 2 symbols 8"

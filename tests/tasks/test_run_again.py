@@ -91,7 +91,7 @@ def test_the_same_command_again_is_refused_unless_it_is_meant(tmp_path):
 
     assert run().persons == 3
     before = out.read_bytes()
-    with pytest.raises(LedgerError, match="would charge everybody a second time: .* `again=True`") as refused:
+    with pytest.raises(LedgerError, match="would charge everyone a second time: .* `again=True`") as refused:
         run()
     assert "\n" not in str(refused.value) and out.read_bytes() == before and spent() == "1"
     assert run(again=True).persons == 3 and spent() == "2"

@@ -13,7 +13,7 @@ import symveil as sv
 from symveil.errors import ModelError, ParameterError
 from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.tasks.verify import compose, privacy_curve
-from symveil.verification.verify_privacy import smallest_epsilon
+from symveil.verification.smallest_epsilon import smallest_epsilon
 
 
 def test_curves_fall_and_lie_below_their_bounds(tmp_path: Path) -> None:

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.calibration.blocks import FINAL as AT_END
-from symveil.calibration.blocks import FROM_START, MIDDLE, glanced_ratio, largest_ratio
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
 from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
 from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.steps import next_left_boxes, next_right_boxes
+from symveil.calibration.path_loops import FINAL as AT_END
+from symveil.calibration.path_loops import FROM_START, MIDDLE, glanced_ratio, largest_ratio
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage

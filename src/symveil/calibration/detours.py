@@ -21,7 +21,7 @@ from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind,
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import at_once, slices
-from symveil.languages.compiling import compiled
+from symveil.calibration.counting_loops import worst_spans
 from symveil.numbers.ranges import offsets, spread
 
 
@@ -98,7 +98,7 @@ def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, flo
     padding = -1 if graph.padding is None else graph.padding
 
     def worst(part: slice) -> Floats:
-        return _worst_spans(  # type: ignore[no-any-return]
+        return worst_spans(
             steps.first, steps.other, steps.low, steps.high, steps.rows.state, steps.rows.step, graph.symbol,
             int(graph.symbol.max()) + 1, padding, virtual, left.rows.longest, graph.steps, _tail_steps(graph),
             meet_first, meet_low, meet_high, end_low, end_high, part.start, part.stop,
@@ -182,99 +182,3 @@ def _log_down(values: Floats) -> Floats:
 def _log_up(values: Floats) -> Floats:
     logs = np.log(np.where(np.isnan(values), np.inf, values))  # 0·∞: a box without an upper end
     return np.where(np.isinf(logs), np.inf, logs + (np.abs(logs) + 1) * 2.0**-50)
-
-
-@compiled
-def _worst_spans(
-    first, other, low, high, state, at_step, symbol, letters, padding, virtual, longest, steps, tail,
-    meet_first, meet_low, meet_high, end_low, end_high, begin, end,
-):  # fmt: skip
-    """[hidden start, ends the word, length]: the largest sum minus the smallest, from each of some nodes; −∞ for none.
-
-    Both paths have the same first node. They meet in one state, with the same window after it, `tail` steps after the
-    block; where the word ends before that, in the same symbol.
-    """
-    size, states, widest = len(first) - 1, len(symbol), 1
-    for u in range(size):
-        widest = max(widest, meet_first[u + 1] - meet_first[u])
-    worst = np.full((2, 2, steps + 1), -np.inf)
-    most, least = np.full(size, -np.inf), np.full(size, np.inf)
-    most_next, least_next = np.full(size, -np.inf), np.full(size, np.inf)
-    active, active_next = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    top, bottom = np.full((states, widest), -np.inf), np.full((states, widest), np.inf)
-    met, is_met = np.zeros(states, dtype=np.int64), np.zeros(states, dtype=np.int64)
-    top_of, bottom_of = np.full(letters, -np.inf), np.full(letters, np.inf)
-    for start in range(begin, end):
-        hidden = 1 if state[start] == virtual else 0
-        exactly = 0 if hidden == 1 else at_step[start]
-        left = steps - (exactly if exactly >= 0 else longest)  # no word has a window of that length before
-        count = 1
-        active[0] = start
-        most[start] = 0.0
-        least[start] = 0.0
-        for step in range(1, left + 1):
-            count_next = 0
-            for i in range(count):
-                u = active[i]
-                if step == 1 or state[u] != padding:  # blocks are of real symbols
-                    for e in range(first[u], first[u + 1]):
-                        t = other[e]
-                        if most_next[t] == -np.inf:
-                            active_next[count_next] = t
-                            count_next += 1
-                        most_next[t] = max(most_next[t], most[u] + high[e])
-                        least_next[t] = min(least_next[t], least[u] + low[e])
-                most[u] = -np.inf
-                least[u] = np.inf
-            count = count_next
-            for i in range(count):
-                t = active_next[i]
-                active[i] = t
-                most[t] = most_next[t]
-                least[t] = least_next[t]
-                most_next[t] = -np.inf
-                least_next[t] = np.inf
-            if step > tail:
-                count_met = 0
-                for i in range(count):
-                    u = active[i]
-                    c = state[u]
-                    for m in range(meet_first[u + 1] - meet_first[u]):
-                        if is_met[c] == 0:
-                            is_met[c] = 1
-                            met[count_met] = c
-                            count_met += 1
-                        top[c, m] = max(top[c, m], most[u] + meet_high[meet_first[u] + m])
-                        bottom[c, m] = min(bottom[c, m], least[u] + meet_low[meet_first[u] + m])
-                for i in range(count_met):
-                    c = met[i]
-                    is_met[c] = 0
-                    for m in range(widest):
-                        if top[c, m] > -np.inf:
-                            worst[hidden, 0, step - tail] = max(worst[hidden, 0, step - tail], top[c, m] - bottom[c, m])
-                            top[c, m] = -np.inf
-                            bottom[c, m] = np.inf
-            if exactly >= 0 and step < left:
-                continue
-            for after in range(tail):  # so many symbols after the block end the word
-                if step - after < 1:
-                    continue
-                for a in range(letters):
-                    top_of[a] = -np.inf
-                    bottom_of[a] = np.inf
-                for i in range(count):
-                    u = active[i]
-                    if end_high[u] > -np.inf:
-                        a = 0 if after == 0 else symbol[state[u]]
-                        top_of[a] = max(top_of[a], most[u] + end_high[u])
-                        bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
-                ending = 1 if after == 0 else 0
-                for a in range(letters):
-                    if top_of[a] > -np.inf:
-                        worst[hidden, ending, step - after] = max(
-                            worst[hidden, ending, step - after], top_of[a] - bottom_of[a]
-                        )
-        for i in range(count):
-            most[active[i]] = -np.inf
-            least[active[i]] = np.inf
-    return worst

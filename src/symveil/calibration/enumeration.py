@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.certificate import ProvedLoss
+from symveil.calibration.counting_loops import largest_losses, totals_of, weights_by_drop
 from symveil.calibration.weighting import Weighting
-from symveil.languages.compiling import compiled
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How
 from symveil.numbers.once import LastFew, computed_once
@@ -64,7 +64,7 @@ class Enumeration:
             return None
         prior = self._prior(self._weighting.weights(Fraction(1)))
         with np.errstate(divide="ignore"):
-            return np.log(_weights_by_drop(self._codes, self._group, prior, *self._costs, *self._drops))
+            return np.log(weights_by_drop(self._codes, self._group, prior, *self._costs, *self._drops))
 
     def _log_totals(self, rate: Fraction, step: float) -> tuple[Floats, float] | None:
         """ln Z of every word, and more than its error in units of 2⁻⁵²; None where floats cannot hold a prior."""
@@ -82,7 +82,7 @@ class Enumeration:
             return None
         known = self._of_all_rates
         if known is None:
-            totals = np.log(_totals(self._codes, self._group, prior, *self._costs, *self._drops[:2], step))
+            totals = np.log(totals_of(self._codes, self._group, prior, *self._costs, *self._drops[:2], step))
             scale = 2.0 + step * count + float(np.abs(totals).max()) + float(np.abs(np.log(prior)).max())
         else:
             terms = known - step * np.arange(count)
@@ -116,7 +116,7 @@ class Enumeration:
             return None
         totals, error = known
         few, plain = len(self._codes) <= _FEW_WORDS, weighting.cost.is_hamming and period == 1
-        largest, least, one, other = _largest(
+        largest, least, one, other = largest_losses(
             self._codes, self._group, totals, *self._costs, start, period, step, apart, few,
             self._symmetric, plain,
         )  # fmt: skip
@@ -158,103 +158,3 @@ def enumeration(weighting: Weighting) -> Enumeration | None:
 
 
 _known: LastFew[str, Enumeration] = LastFew(4)
-
-
-@compiled
-def _cost_between(one: Codes, two: Codes, units: Integers, metric_of: Integers, begin: int) -> int:
-    """D of two words in units; −1 where it is infinite."""
-    total = 0
-    for k in range(begin, len(one)):
-        if one[k] != two[k]:
-            unit = units[metric_of[k], one[k], two[k]]
-            if unit < 0:
-                return -1
-            total += unit
-    return total
-
-
-@compiled
-def _weights_by_drop(
-    codes: Codes, group: Codes, prior: Floats, units: Integers, metric_of: Integers, begin: int,
-    start: int, period: int, count: int,
-) -> Floats:  # fmt: skip
-    """N_w(k) of every word: the sum of the weights of the words whose κ against it is e^{−rate·k}."""
-    sums = np.zeros((len(codes), count))
-    for i in range(len(codes)):
-        for j in range(len(codes)):
-            if group[i] == group[j]:
-                total = _cost_between(codes[i], codes[j], units, metric_of, begin)
-                if total >= 0:
-                    sums[i, (total + start) // period] += prior[j]
-    return sums
-
-
-@compiled
-def _totals(
-    codes: Codes, group: Codes, prior: Floats, units: Integers, metric_of: Integers, begin: int,
-    start: int, period: int, rate: float,
-) -> Floats:  # fmt: skip
-    """Z of every word."""
-    totals = np.zeros(len(codes))
-    for i in range(len(codes)):
-        for j in range(len(codes)):
-            if group[i] == group[j]:
-                total = _cost_between(codes[i], codes[j], units, metric_of, begin)
-                if total >= 0:
-                    totals[i] += prior[j] * np.exp(-rate * ((total + start) // period))
-    return totals
-
-
-@compiled
-def _largest(
-    codes: Codes, group: Codes, totals: Floats, units: Integers, metric_of: Integers, begin: int,
-    start: int, period: int, rate: float, farthest: int, exactly: bool, symmetric: bool, plain: bool,
-) -> tuple[Floats, float, int, int]:  # fmt: skip
-    """(most, least, its two words): the largest loss at each distance up to `farthest`, and what a pair loses at least.
-
-    With several phases and not `exactly`, the first term is a whole step for every period that D covers, at most, and
-    what the released word that is one of the two shows, at least. Infinite where supports differ. `plain`: the largest
-    ln Z(v)/Z(w) alone, to which rate·D is the same at each distance.
-    """
-    size, length = codes.shape
-    most = np.full(farthest + 1, -np.inf)
-    least, first_word, second_word = -1.0, 0, 0
-    for i in range(size):
-        for j in range(size):
-            if i == j or group[i] != group[j] or (symmetric and totals[j] < totals[i]):
-                continue
-            distance = 0
-            for k in range(begin, length):
-                if codes[i, k] != codes[j, k]:
-                    distance += 1
-                    if distance > farthest:
-                        break
-            if distance > farthest:
-                continue
-            cost = _cost_between(codes[i], codes[j], units, metric_of, begin)
-            if cost < 0:
-                most[distance] = np.inf
-                continue
-            change = totals[j] - totals[i]
-            if period == 1:
-                at_least = rate * cost + change
-                at_most = change if plain else at_least
-            elif exactly:
-                steps = -1.0
-                for k in range(size):
-                    if group[k] == group[i]:
-                        one = _cost_between(codes[i], codes[k], units, metric_of, begin)
-                        two = _cost_between(codes[j], codes[k], units, metric_of, begin)
-                        if one >= 0 and two < 0:
-                            steps = np.inf
-                        elif one >= 0:
-                            steps = max(steps, float((two + start) // period - (one + start) // period))
-                at_most = rate * steps + change
-                at_least = at_most
-            else:
-                at_most = rate * ((cost + period - 1) // period) + change
-                at_least = rate * ((cost + start) // period) + change
-            most[distance] = max(most[distance], at_most)
-            if at_least > least:
-                least, first_word, second_word = at_least, i, j
-    return most, least, first_word, second_word

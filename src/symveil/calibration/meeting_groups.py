@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from symveil.calibration.costs.blocks import Kind
 from symveil.calibration.costs.pairs import Pair
-from symveil.languages.compiling import compiled
+from symveil.calibration.counting_loops import largest_ratio, spread
 from symveil.models.word import Codes
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
 Groups = tuple[Integers, Integers]
 """Rows group by group, and where each group begins."""
-
-_COLUMNS = 512  # as many as stay at hand while the rows of a group are looked through
 
 
 @dataclass(slots=True)
@@ -127,7 +125,7 @@ def worst_between(high: Floats, low: Floats, groups: Groups) -> tuple[float, Int
     if not len(first) or not high.shape[1]:
         return None
     bounds = np.append(first, len(order))
-    ratio, group, column = _largest_ratio(high, low, order, bounds)
+    ratio, group, column = largest_ratio(np.ascontiguousarray(high), np.ascontiguousarray(low), order, bounds)
     return float(ratio), order[bounds[group] : bounds[group + 1]], int(column)
 
 
@@ -139,57 +137,7 @@ def extremes_of(table: Floats, groups: Groups) -> tuple[Floats, Floats]:
     ([[4.0, 2.0]], [[1.0, 2.0]])
     """
     order, first = groups
-    most = table[order[first]]
+    most = np.ascontiguousarray(table[order[first]])
     least = most.copy()
-    _spread(table, order, np.append(first, len(order)), most, least)
+    spread(np.ascontiguousarray(table), order, np.append(first, len(order)), most, least)
     return most, least
-
-
-# A number of 32 bits is read as a product with 1.0: as one of 64 bits, which every compiler of loops understands alike.
-
-
-@compiled
-def _largest_ratio(high: Floats, low: Floats, order: Integers, first: Integers) -> tuple[float, int, int]:
-    """The quotient with its group and column; group g is first[g] … first[g + 1] − 1."""
-    best, group_of, column_of = 0.0, 0, 0
-    columns = high.shape[1]
-    most, least = np.empty(_COLUMNS), np.empty(_COLUMNS)
-    for group in range(len(first) - 1):
-        for left in range(0, columns, _COLUMNS):
-            width = min(_COLUMNS, columns - left)
-            upper = high[order[first[group]], left : left + width]
-            lower = low[order[first[group]], left : left + width]
-            for c in range(width):
-                most[c] = upper[c] * 1.0
-                least[c] = lower[c] * 1.0
-            for k in range(first[group] + 1, first[group + 1]):
-                upper = high[order[k], left : left + width]
-                lower = low[order[k], left : left + width]
-                for c in range(width):
-                    large, small = upper[c] * 1.0, lower[c] * 1.0
-                    most[c] = large if large > most[c] else most[c]
-                    least[c] = small if small < least[c] else least[c]
-            top = 0.0
-            for c in range(width):
-                ratio = most[c] / least[c]
-                top = ratio if ratio > top else top
-            if top > best:
-                best, group_of = top, group
-                for c in range(width):
-                    if most[c] / least[c] == top:
-                        column_of = left + c
-    return best, group_of, column_of
-
-
-@compiled
-def _spread(table: Floats, order: Integers, first: Integers, most: Floats, least: Floats) -> None:
-    """Widen each group's extremes, which begin as its first row, by its other rows."""
-    columns = table.shape[1]
-    for group in range(len(first) - 1):
-        upper, lower = most[group], least[group]
-        for k in range(first[group] + 1, first[group + 1]):
-            row = table[order[k]]
-            for c in range(columns):
-                value, large, small = row[c] * 1.0, upper[c] * 1.0, lower[c] * 1.0
-                upper[c] = value if value > large else large
-                lower[c] = value if value < small else small

@@ -425,7 +425,7 @@ def _covered(queries: Sequence[Query], clipped_share: float | None) -> tuple[str
         return covered
     return (
         f"another promise than without delta: with a chance of up to {spelled(query.delta)} a row may be there that "
-        "tells of one person",
+        "reveals one person",
         f"rows are those whose noisy count reaches {shown_threshold(query):.6g}; what is rarer is not "
         "there, and how much that is, is not shown",
         f"of a person with more than {bound} different rows, {bound} count, drawn with the release's key",

@@ -60,7 +60,7 @@ def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_js
     who does not know it, another account of the machine for example, is refused. A port that another program holds is
     refused as well; --port 0 takes a free one.
 
-    The panel Ledger looks at --ledger and changes nothing. With --json the document tells the address.
+    The panel Ledger looks at --ledger and changes nothing. With --json the document has the address.
     """
     os.environ.pop("NICEGUI_REDIS_URL", None)  # meant for other programs: it would send pages' state to a server
     try:

@@ -79,7 +79,7 @@ def estimate_command(
 ) -> None:
     """Estimate statistics of the true sequences from a PRIVATE file.
 
-    The manifest beside it tells the law of the noise, which is undone: estimates with intervals, each and all at once.
+    The manifest beside it has the law of the noise, which is undone: estimates with intervals, each and all at once.
     It costs no privacy, since nothing but the private file and its manifest is read.
 
     Of a release with private hours (privatize --time-grid hour):

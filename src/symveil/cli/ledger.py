@@ -53,7 +53,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 @click.option("--epsilon", metavar="E", required=True, help="How much to add; a negative amount takes back.")
 @click.option("--person", "persons", metavar="P", multiple=True, help="To this person. Repeatable.")
 @file_option("--persons", "persons_file", text="To the persons in this file, a name a line.")
-@click.option("--everyone", is_flag=True, help="To everybody, also those whom the ledger has not met.")
+@click.option("--everyone", is_flag=True, help="To every person, also to those whom the ledger has not met.")
 @click.option("--delta", metavar="D", help="With --everyone: compose losses, allowing this delta, where that helps.")
 @click.option(
     "--for",
@@ -160,11 +160,11 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
 @ledger_option(required=True)
-@out_option("Everybody's budget, as CSV")
+@out_option("The budget of each person, as CSV")
 @spreadsheet_option
 @json_option
 def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
-    """Write everybody's budget as CSV.
+    """Write the budget of each person as CSV.
 
     Its columns: person, granted, spent, left, units (what was spent in which unit), and delta (what releases that have
     one have cost of it); where both words and persons have budgets also books (what is left in each), and whole_words

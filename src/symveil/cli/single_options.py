@@ -136,9 +136,7 @@ time_option = click.option(
     "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
 )
 
-timezone_option = click.option(
-    "--timezone", metavar="Z", help="Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default."
-)
+timezone_option = options_of(RunOptions, "timezone")
 
 private_times_options = options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
 

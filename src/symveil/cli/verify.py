@@ -41,7 +41,8 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     from symveil.tasks.verify import privacy_curve_up_to
     from symveil.tasks.verify_question import Question, read_question_about
     from symveil.tasks.verify_report import smallest_report, verdict_report
-    from symveil.verification.verify_privacy import smallest_epsilon, verify_privacy
+    from symveil.verification.smallest_epsilon import smallest_epsilon
+    from symveil.verification.verify_privacy import verify_privacy
 
     question = Question(**typed)
     delta, curve = question.delta, question.curve

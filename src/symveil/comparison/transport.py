@@ -5,29 +5,20 @@ amounts in the place of units (`send_everything`). Whichever it was, the plan is
 up to the rounding of one sum, and prices prove that no plan costs less. A general linear programme (scipy's HiGHS on
 the pairs that matter) took minutes where this takes a second, and failed where counts were large.
 
-Transport by shortest augmenting paths: plain loops over arrays, compiled for large ones.
-
-Rows have something to send, columns room for it, and prices such that no pair costs less than the price of its row and
-of its column together; pairs that carry something cost just that. All rows that have something left look for the
-cheapest ways to columns with room, also by taking back what others send (Dijkstra's search, with what pairs cost above
-their prices as lengths), prices move along, and as much as possible is sent along these ways. This is the Hungarian
-method with amounts in the place of single units (Ford and Fulkerson 1957, Edmonds and Karp 1972).
-
 How similar two event logs are: one minus the earth mover's distance of their variants.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from symveil.comparison.distributions import CodedWords
+from symveil.comparison.transport_loops import send_everything
 from symveil.errors import InputError, InternalError
 from symveil.languages.edit_distance import edit_distances_between
 
@@ -35,91 +26,8 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-def send_everything(  # noqa: PLR0912, PLR0915 - one loop, because it is compiled as a whole
-    cost: Floats, supply: Counts, demand: Counts, row_price: Floats, column_price: Floats, sent: Counts
-) -> None:
-    """The cheapest plan, in `sent`, a row for each column; its prices in `row_price` and `column_price`.
-
-    Parameters
-    ----------
-    cost
-        What a unit costs from each row to each column.
-    supply, demand
-        Whole numbers with the same sum; both are used up.
-    row_price, column_price
-        Prices that no pair contradicts, to begin with.
-    sent
-        Zeros, to be filled: what each column gets from each row.
-    """
-    rows, columns = cost.shape
-    distance, via = np.empty(columns), np.empty(columns, dtype=np.int64)
-    done, seen = np.empty(columns, dtype=np.bool_), np.empty(rows, dtype=np.bool_)
-    came, reached = np.empty(rows, dtype=np.int64), np.empty(rows)
-    waiting, targets = np.empty(rows, dtype=np.int64), np.empty(columns, dtype=np.int64)
-    while True:
-        distance[:], done[:] = np.inf, False
-        first = last = 0
-        for row in range(rows):  # all rows that have something left look at once
-            seen[row] = supply[row] > 0
-            if seen[row]:
-                came[row], reached[row], waiting[last] = -1, 0.0, row
-                last += 1
-        if not last:
-            return
-        wanted, result, so_far = last, 0, 0.0
-        while result < wanted:
-            while first < last:
-                row = waiting[first]
-                first += 1
-                base = so_far - row_price[row]
-                for column in range(columns):
-                    length = base + cost[row, column] - column_price[column]
-                    if length < distance[column] and not done[column]:
-                        distance[column], via[column] = length, row
-            nearest, least = -1, np.inf
-            for column in range(columns):
-                if distance[column] < least and not done[column]:
-                    nearest, least = column, distance[column]
-            if nearest < 0:
-                break  # everything is reached
-            so_far = max(so_far, least)  # rounding must not lead backwards
-            done[nearest], distance[nearest] = True, so_far
-            if demand[nearest] > 0:
-                targets[result] = nearest
-                result += 1
-            for row in range(rows):
-                if sent[nearest, row] > 0 and not seen[row]:
-                    seen[row], came[row], reached[row], waiting[last] = True, nearest, so_far, row
-                    last += 1
-        for row in range(rows):
-            if seen[row]:
-                row_price[row] += so_far - reached[row]
-        for column in range(columns):
-            if done[column]:
-                column_price[column] -= so_far - distance[column]
-        for target in targets[:result]:  # the nearest first; what one has used another may not find any more
-            amount, column, row = demand[target], target, via[target]
-            while came[row] >= 0 and amount > 0:
-                column = came[row]
-                amount = min(amount, sent[column, row])
-                row = via[column]
-            amount = min(amount, supply[row]) if came[row] < 0 else 0
-            if amount > 0:
-                supply[row] -= amount
-                demand[target] -= amount
-                column = target
-                while column >= 0:
-                    row = via[column]
-                    sent[column, row] += amount
-                    column = came[row]
-                    if column >= 0:
-                        sent[column, row] -= amount
-
-
 _MOST_ASSIGNED = 3000
 _COPIES = 4
-_NOT_WORTH_COMPILING = 200_000
-"""Rows × columns × both: up to here the loops take less than a compiler."""
 _MOST_UNITS = 1 << 62
 _GAP = 1e-9
 
@@ -185,10 +93,7 @@ def _augmented(cost: Costs, supply: Counts, demand: Counts, total: int) -> Trans
     column_price = cost.min(axis=0)
     row_price = (cost - column_price).min(axis=1)
     sent = np.zeros((len(demand), len(supply)), dtype=np.int64)
-    solve = send_everything
-    if cost.size * sum(cost.shape) > _NOT_WORTH_COMPILING:
-        solve = compiled_send_everything()
-    solve(np.ascontiguousarray(cost), supply.copy(), demand.copy(), row_price, column_price, sent)
+    send_everything(np.ascontiguousarray(cost), supply.copy(), demand.copy(), row_price, column_price, sent)
     _require(np.array_equal(sent.sum(axis=0), supply) and np.array_equal(sent.sum(axis=1), demand), "a plan")
     columns, rows = np.nonzero(sent)
     least = math.fsum(sent[columns, rows] * cost[rows, columns]) / total
@@ -196,14 +101,6 @@ def _augmented(cost: Costs, supply: Counts, demand: Counts, total: int) -> Trans
     proved = math.fsum([*(supply * row_price), *(demand * (cost - row_price[:, None]).min(axis=0))]) / total
     _require(least - proved <= _GAP * max(1.0, float(cost.max())), "optimality of a plan")
     return Transport(least, max(0.0, least - proved))
-
-
-@cache
-def compiled_send_everything() -> Callable[..., None]:
-    """`send_everything` as machine code."""
-    from symveil.languages.compiling import compiled  # noqa: PLC0415 - brings a compiler
-
-    return compiled(send_everything)
 
 
 def _require(holds: object, what: str) -> None:

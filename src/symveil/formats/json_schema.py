@@ -32,8 +32,8 @@ _IS: dict[str, Callable[[Any], bool]] = {
 def shipped_schema(name: str) -> Schema:
     """One of our schemas: "manifest" or "central".
 
-    >>> shipped_schema("manifest")["properties"]["format"]
-    {'const': 'symveil-manifest/2'}
+    >>> shipped_schema("manifest")["properties"]["format"]["enum"]
+    ['symveil-manifest/2', 'symveil-manifest/3']
     """
     text = files("symveil.formats").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
     return dict(json.loads(text))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symveil.errors import FileError
+from pyarrow import ArrowException
+
+from symveil.errors import FileError, SymveilError
 from symveil.formats.compatibility import MANIFEST_OF_0_2, MANIFEST_OF_0_3
 from symveil.formats.json_text import parse_json, refuse_deep_nesting
 from symveil.formats.models.model_json import model_text
@@ -72,6 +75,25 @@ class Manifest:
     def text(self) -> str:
         """What is written."""
         return json.dumps(self.document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+@contextmanager
+def only_file_errors(
+    path: Path, *, expected: str = "a manifest as symveil writes it", found: str = "another document"
+) -> Iterator[None]:
+    """Whatever a file with other content makes of its reader becomes one error that names the file.
+
+    >>> with only_file_errors(Path("m.json")):
+    ...     {}["guarantee"]
+    Traceback (most recent call last):
+    symveil.errors.FileError: m.json: expected a manifest as symveil writes it, found another document
+    """
+    try:
+        yield
+    except SymveilError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ArrowException):
+        raise FileError(str(path), expected=expected, found=found) from None
 
 
 def manifest_path(out: Path) -> Path:

@@ -21,7 +21,7 @@ _XZ_MEMORY = 128 * 1024 * 1024  # what a file may ask for before its first byte 
 _MEBIBYTE = 1024 * 1024
 _PIECE = 64 * 1024
 _LONGEST_LINE = 64 * _MEBIBYTE  # characters
-_LONGEST_CELL = 131_072
+LONGEST_CELL = 131_072
 LONGEST_SEQUENCE_CELL = _LONGEST_LINE
 """A sequence in one cell may be as long as a line."""
 
@@ -264,7 +264,7 @@ def csv_rows(
     what: str,
     most_times: int | None = None,
     opened: Callable[[BinaryIO], None] | None = None,
-    longest_cell: int = _LONGEST_CELL,
+    longest_cell: int = LONGEST_CELL,
     delimiter: str | None = None,
 ) -> Generator[tuple[int, list[str]]]:
     """The rows of a CSV file, header first, each with the number of its line; blank lines are left out.
@@ -286,7 +286,7 @@ def rows_of(
     delimiter: str,
     path: Path,
     *,
-    longest_cell: int = _LONGEST_CELL,
+    longest_cell: int = LONGEST_CELL,
     width: int = 0,
     before: int = 0,
 ) -> Generator[tuple[int, list[str]]]:

@@ -26,9 +26,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import ParameterError, TooLargeError
+from symveil.graphs.csr import Csr
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
+from symveil.numbers.ranges import offsets
+from symveil.trellis.passes import Trellis, forward, through_edges
+from symveil.trellis.semirings import BOOLEANS, LENGTHS
 
 _MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
 _MOST_EDGE_PAIRS = 16_000_000
@@ -176,15 +180,9 @@ def start_states(language: RunLanguage) -> NDArray[np.int64]:
 def live_states(language: RunLanguage) -> list[Booleans]:
     """For each number of symbols read (of those that may change), the states that a word can be in."""
     graph, symbols = language.graph, language.largest_distance
-    reached = np.zeros(graph.state_count, dtype=np.bool_)
-    reached[start_states(language)] = True
-    layers = [reached & language.alive[symbols]]
-    source = graph.source
-    for step in range(1, symbols + 1):
-        reached = np.zeros(graph.state_count, dtype=np.bool_)
-        reached[graph.target[layers[-1][source]]] = True
-        layers.append(reached & language.alive[symbols - step])
-    return layers
+    starts = np.isin(np.arange(graph.state_count), start_states(language))
+    paths = Trellis(edges=graph, length=symbols, semiring=BOOLEANS, final=graph.accepting)
+    return [reached & language.alive[symbols - read] for read, reached in enumerate(forward(paths, starts))]
 
 
 def _chain_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
@@ -261,27 +259,26 @@ def _pair_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
             f"swap metric: expected a model of at most {int(_MOST_EDGE_PAIRS**0.5)} edges where symbols are not "
             f"states, found {graph.edge_count}; use the Hamming distance"
         )
-    source, differ = graph.source, (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)
-    beyond = adjacency + 1
-    live = live_states(language)
-    after = [np.where(np.logical_and.outer(live[symbols], live[symbols]), 0, beyond)]
-    for left in range(1, symbols):
-        cost = after[-1][graph.target[:, None], graph.target[None, :]] + differ
-        layer = np.full((size, size), beyond)
-        np.minimum.at(layer, (source[:, None], source[None, :]), cost)
-        layer[~np.logical_and.outer(live[symbols - left], live[symbols - left])] = beyond
-        after.append(np.minimum(layer, beyond))
-    after.reverse()  # after[i]: once i + 1 symbols are read
-    before = np.full((size, size), beyond)
-    for start in start_states(language):
-        before[start, start] = 0
-    pairs_of_symbols = graph.symbol[:, None].astype(np.int64) * letters + graph.symbol[None, :]
-    for index in range(symbols):
-        reached = before[source[:, None], source[None, :]] + differ
-        possible = (reached + after[index][graph.target[:, None], graph.target[None, :]] <= adjacency) & (differ == 1)
-        results = np.unique(pairs_of_symbols[possible])
+    # a graph of pairs: two words at once, which differ where their edges read different symbols
+    source = graph.source * size
+    key = (source[:, None] + graph.source).reshape(-1)
+    one, other = (each.astype(np.int32) for each in divmod(np.argsort(key, kind="stable"), graph.edge_count))
+    differ = (graph.symbol[one] != graph.symbol[other]).astype(np.int32)
+    both_end = np.logical_and.outer(graph.accepting, graph.accepting).reshape(-1)
+    paths = Trellis(
+        edges=Csr(
+            first=offsets(np.bincount(key, minlength=size**2)),
+            target=graph.target[one].astype(np.int64) * size + graph.target[other],
+        ),
+        length=symbols,
+        semiring=LENGTHS,
+        final=LENGTHS.ends(both_end),
+        worth=lambda _: differ,
+    )
+    start = LENGTHS.ends(np.isin(np.arange(size**2), start_states(language) * (size + 1)))
+    pairs_of_symbols = graph.symbol[one].astype(np.int64) * letters + graph.symbol[other]
+    for differences in through_edges(paths, start):
+        results = np.unique(pairs_of_symbols[(differences <= adjacency) & (differ == 1)])
         yield sparse.csr_matrix(
             (np.ones(len(results), dtype=np.int32), (results // letters, results % letters)), shape=(letters, letters)
         )
-        before = np.full((size, size), beyond)
-        np.minimum.at(before, (graph.target[:, None], graph.target[None, :]), np.minimum(reached, beyond))

@@ -45,11 +45,11 @@ class Run:
         return self._step(draw(chances, name=name))
 
     def emit(self, value: object) -> None:
-        """A value that everybody sees."""
+        """A value that the attacker sees."""
         self._step(emit(value))
 
     def hide(self, program: Callable[..., Any], *arguments: Any) -> None:
-        """Go on with another program, unseen; what follows here is not run."""
+        """Continue with another program; nothing is shown, and what follows here is not run."""
         self._step(hide(program, *arguments))
 
 

@@ -76,7 +76,7 @@ def draw(chances: Mapping[Any, Any] | Sequence[Any], *, name: str = "") -> Draw:
 
 
 def emit(value: object) -> Emit:
-    """A value that everybody sees.
+    """A value that the attacker sees.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def emit(value: object) -> Emit:
 
 
 def hide(program: Callable[..., Any], *arguments: Any) -> Hide:
-    """Go on with another program, unseen; the arguments are all that is kept.
+    """Continue with another program, of which only the arguments are known; nothing is shown.
 
     Runs that come to the same function with equal arguments are one state of the chain from there on. So a loop that
     may go on for ever is a function that hides into itself.

@@ -32,7 +32,7 @@ class SeenChain:
 
 
 def without_silent(chain: LabelledChain, silent: Iterable[str], *, starts: Iterable[str] | None = None) -> SeenChain:
-    """The chain as an observer sees it who does not see some labels.
+    """The chain that an observer sees who cannot see some labels.
 
     Parameters
     ----------

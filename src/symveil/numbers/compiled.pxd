@@ -21,6 +21,16 @@ ctypedef signed char[::1] NewSigns
 ctypedef unsigned long long[::1] NewBits
 ctypedef long long[:, ::1] NewIntTable
 ctypedef double[:, ::1] NewFloatTable
+ctypedef double[:, :, ::1] NewFloatBox
+ctypedef const long long[:, :, ::1] IntBox
+
+ctypedef fused AnyFloatTable:
+    const float[:, ::1]
+    const double[:, ::1]
+
+ctypedef fused NewAnyFloatTable:
+    float[:, ::1]
+    double[:, ::1]
 ctypedef unsigned char[:, ::1] NewBoolTable
 ctypedef int[:, ::1] NewCodeTable
 ctypedef unsigned long long[:, ::1] NewBitTable

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     NewSigns: TypeAlias = NDArray[np.int8]
     NewBits: TypeAlias = NDArray[np.uint64]
     NewIntTable: TypeAlias = NDArray[np.int64]
+    IntBox: TypeAlias = NDArray[np.int64]
+    AnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
+    NewAnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
+    NewFloatBox: TypeAlias = NDArray[np.float64]
     NewFloatTable: TypeAlias = NDArray[np.float64]
     NewBoolTable: TypeAlias = NDArray[np.bool_]
     NewCodeTable: TypeAlias = NDArray[np.int32]
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
-    NewSigns = NewBits = NewBitTable = object
+    IntBox = AnyFloatTable = NewAnyFloatTable = NewFloatBox = NewSigns = NewBits = NewBitTable = object
 
 INFINITY = math.inf
 ceil, exp, floor, sqrt = math.ceil, math.exp, math.floor, math.sqrt
@@ -82,11 +86,26 @@ def source_of(loop: Path) -> str:
     return _INCLUDED.sub(included, loop.read_text("utf-8"))
 
 
-def source_digest(loop: Path) -> str:
-    """What a loop is compiled from: its text, and all declarations that loops share."""
+_DECLARED = re.compile(r"^from (symveil[.\w]+) cimport", re.MULTILINE)
+
+
+def declarations_of(loop: Path) -> list[Path]:
+    """The file of declarations beside a loop, and those that it takes from other loops."""
     package = next(parent for parent in loop.parents if parent.name == "symveil")
+    found, waiting = [], [loop.with_suffix(".pxd")]
+    while waiting:
+        file = waiting.pop()
+        if file not in found and file.exists():
+            found.append(file)
+            names = _DECLARED.findall(file.read_text("utf-8"))
+            waiting += [package.parent.joinpath(*name.split(".")).with_suffix(".pxd") for name in names]
+    return sorted(found)
+
+
+def source_digest(loop: Path) -> str:
+    """What a loop is compiled from: its text, and the declarations that it uses."""
     content = hashlib.sha256(source_of(loop).encode())
-    for declarations in sorted(package.rglob("*.pxd")):
+    for declarations in declarations_of(loop):
         content.update(declarations.read_bytes())
     return content.hexdigest()[:32]
 

@@ -268,7 +268,7 @@ class Protocol:
             if done.had_parameters(self.settings.options_text()) and self.job.agrees_with(counts):
                 raise LedgerError(
                     f"release {done.release_id}: expected a release that was not made before, found it done, and its "
-                    f"output in {self.target}; the same command would charge everybody a second time: nothing is left "
+                    f"output in {self.target}; the same command would charge everyone a second time: nothing is left "
                     "to do, or say `again=True`, or name another `out`"
                 )
 

@@ -170,54 +170,6 @@ class TimedEvents:
     joint: bool
     share: Fraction | None = None
 
-    @classmethod
-    def choose(
-        cls,
-        *,
-        grid: object,
-        shift: object,
-        timezone: object,
-        symbols: int | None,
-        epsilon: Fraction,
-        adjacency: int,
-        share: Fraction | None = None,
-        law: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """From the public settings; by the `law` of a manifest where it is given.
-
-        Parameters
-        ----------
-        grid, shift, timezone
-            As they are typed.
-        symbols
-            How many symbols the alphabet has; None on a model.
-        epsilon
-            What all of b changed events may lose by this law.
-        adjacency
-            b.
-        share
-            On a model: what times get of epsilon.
-        law
-            Step and rate.
-        """
-        public, clock = TimeGrid.read(grid), WallClock.read(timezone)
-        moved = read_shift(shift)
-        budget, m = epsilon / adjacency, 1 if symbols is None else symbols
-        if law is None:
-            chosen = choose_event_law(symbols=m, bins=public.bins, circle=public.circle, shift=moved, epsilon=budget)
-        else:
-            own = law["shift"]
-            chosen = EventLaw(
-                symbols=m, bins=public.bins, circle=public.circle, shift=None if own == ANY else own,
-                step=law["step"], rate=exact(law["rate"], name="rate"),
-            )  # fmt: skip
-            declared = moved if moved is not None and moved < chosen.reach else None
-            if chosen.rate > budget or chosen.shift != declared:
-                raise ParameterError(
-                    "law", expected="the shift and at most the rate that were asked for", found="others"
-                )
-        return cls(grid=public, clock=clock, law=chosen, joint=symbols is not None, share=share)
-
     def parameters(self) -> dict[str, Any]:
         """What a manifest and the ledger have among the parameters."""
         shift = ANY if self.law.shift is None else self.law.shift
@@ -388,7 +340,7 @@ class TimeSettings:
     Parameters
     ----------
     grid, shift, timezone
-        As `TimedEvents.choose` takes them.
+        As they are typed.
     share
         On a model: what times get of epsilon; None: two fifths.
 
@@ -487,15 +439,23 @@ class TimeSettings:
         law
             A row of the law of a manifest; None: the best one is looked for.
         """
-        joint = symbols is not None
-        own = None
-        if law is not None:
-            own = law if joint else {**law, "rate": law["time_rate"]}
-        return TimedEvents.choose(
-            grid=self.grid, shift=self.shift, timezone=self.timezone, symbols=symbols,
-            epsilon=epsilon if symbols is not None else epsilon * self.share_of_times,
-            adjacency=adjacency, share=None if symbols is not None else self.share_of_times, law=own,
-        )  # fmt: skip
+        grid, clock, moved = TimeGrid.read(self.grid), WallClock.read(self.timezone), read_shift(self.shift)
+        joint, share = symbols is not None, None if symbols is not None else self.share_of_times
+        budget, m = (epsilon if share is None else epsilon * share) / adjacency, symbols or 1
+        if law is None:
+            chosen = choose_event_law(symbols=m, bins=grid.bins, circle=grid.circle, shift=moved, epsilon=budget)
+        else:
+            own, rate = law["shift"], law["rate"] if joint else law["time_rate"]
+            chosen = EventLaw(
+                symbols=m, bins=grid.bins, circle=grid.circle, shift=None if own == ANY else own,
+                step=law["step"], rate=exact(rate, name="rate"),
+            )  # fmt: skip
+            declared = moved if moved is not None and moved < chosen.reach else None
+            if chosen.rate > budget or chosen.shift != declared:
+                raise ParameterError(
+                    "law", expected="the shift and at most the rate that were asked for", found="others"
+                )
+        return TimedEvents(grid=grid, clock=clock, law=chosen, joint=joint, share=share)
 
 
 def words_alone(row: Mapping[str, Any]) -> dict[str, Any]:

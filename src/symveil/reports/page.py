@@ -35,6 +35,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
 td.word b { color: var(--mark); }
+p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }
 p.large { margin: 0; font-size: 1.6rem; } p.quiet { color: var(--soft); } p.sentence { font-size: 1.15rem; }
 dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
                              grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
@@ -45,18 +46,7 @@ figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
 
 
-def page(title: str, lead: str, sections: Iterable[tuple[str, str]], *, style: str = "") -> str:
-    """A page with a title, a sentence, and sections of (heading, ready HTML); `style` is added to its own."""
-    body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in sections)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}{style}</style></head>\n"
-        f'<body><h1>{html.escape(title)}</h1><p class="lead">{html.escape(lead)}</p>\n{body}\n</body></html>\n'
-    )
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns: Sequence[int] = ()) -> str:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns: Sequence[int] = ()) -> str:
     """A table of ready HTML cells; `word_columns` are set in a typewriter face."""
     head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
     body = "".join(
@@ -72,32 +62,39 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns
     return f"{box}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
 
 
-def figure(svg: str, caption: str = "") -> str:
+def _figure(svg: str, caption: str = "") -> str:
     """An SVG picture, inline, and what it shows."""
     start = svg.index("<svg")
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     return f'<figure class="scroll">{svg[start:]}{below}</figure>\n'
 
 
-def report_page(report: Report, *, style: str = "") -> str:
+def report_page(report: Report) -> str:
     """A report as a page of its own.
 
     Parameters
     ----------
     report
         What is shown.
-    style
-        Added to the page's own.
 
     >>> from symveil.reports.report import facts_report
     >>> "<dt>steps</dt><dd>3</dd>" in report_page(facts_report("A walk", [("steps", "3")]))
     True
     """
-    warned = "".join(f'<p class="warning">{text_html(each[:1].upper() + each[1:])}.</p>' for each in report.warnings)
-    sections = [(section.heading, section_html(section)) for section in report.sections]
-    if warned:
-        sections.insert(0, ("Before you read on", warned))
-    return page(report.title, report.lead, sections, style=style)
+    sections = report.sections
+    if report.warnings:
+        warned = tuple(Text(f"{each[:1].upper()}{each[1:]}.", "warning") for each in report.warnings)
+        sections = (Section("Before you read on", warned), *sections)
+    title, lead = html.escape(report.title), html.escape(report.lead)
+    body = "\n".join(
+        f"<section><h2>{html.escape(section.heading)}</h2>\n{section_html(section)}</section>" for section in sections
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n"
+        f'<body><h1>{title}</h1><p class="lead">{lead}</p>\n{body}\n</body></html>\n'
+    )
 
 
 def section_html(section: Section, picture: Callable[[Picture], str] | None = None) -> str:
@@ -140,9 +137,9 @@ def part_html(part: Part) -> str:
             )
             return f'<dl class="facts">{rows}</dl>'
         case Table():
-            return table(part.columns, [tuple(map(_cell, row)) for row in part.rows], word_columns=part.words)
+            return _table(part.columns, [tuple(map(_cell, row)) for row in part.rows], word_columns=part.words)
         case Picture():
-            return figure(part.svg, part.caption)
+            return _figure(part.svg, part.caption)
 
 
 def text_html(text: str | Marked) -> str:

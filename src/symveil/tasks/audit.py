@@ -85,14 +85,15 @@ def audit_report(result: AuditReport, metric: Metric) -> Report:
         What distances count.
     """
     verdict = result.verdict
+    rounding = ", up to the rounding of logarithms" if verdict.worst_epsilon > verdict.nominal_epsilon else ""
     facts = [
         ("mechanism", verdict.mechanism),
         ("promised", f"epsilon = {shown_at_least(verdict.nominal_epsilon)}"),
         ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
-        ("private", "yes" if verdict.private else "NO"),
+        ("private", f"yes{rounding}" if verdict.private else "NO"),
     ]
     if result.tells_nothing:
-        facts.append(("outputs", "always the empty word, which tells nothing; a larger epsilon would allow more"))
+        facts.append(("outputs", "always the empty word, which reveals nothing; a larger epsilon would allow more"))
     if verdict.longer_outputs_epsilon is not None:
         proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
         facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))

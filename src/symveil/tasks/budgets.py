@@ -55,7 +55,7 @@ def grant_budget(
     unit: Unit | None = None,
     compares: Compares | None = None,
 ) -> int:
-    """Add ε to the budgets of some persons, or of everybody; the ledger is made where there is none.
+    """Add ε to the budgets of some persons, or of every person; the ledger is made where there is none.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def grant_budget(
     persons, persons_file
         To whom; the file has a name in each line.
     everyone
-        To everybody instead, also to persons whom the ledger has not met.
+        To every person instead, also to those whom the ledger has not met.
     delta
         With `everyone`: compose losses, allowing this δ, where that helps.
     unit
@@ -140,7 +140,7 @@ def ledger_history(ledger: str | Path, person: str | None = None) -> list[Entry]
 
 
 def export_ledger(ledger: str | Path, out: str | Path, *, spreadsheet_safe: bool = False) -> int:
-    """Everybody's budget as a CSV file, for its owner only; how many persons there are.
+    """The budget of each person as a CSV file, for its owner only; how many persons there are.
 
     With `spreadsheet_safe` there is an apostrophe before names that a spreadsheet would take for formulas.
 

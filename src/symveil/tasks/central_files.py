@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -23,13 +22,13 @@ from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.central.time_cells import TIME_STATISTICS
-from symveil.errors import FileError, InputError, ParameterError, SymveilError
+from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
 from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
-from symveil.formats.manifest import manifest_path, read_any_manifest
+from symveil.formats.manifest import manifest_path, only_file_errors, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, read_text
@@ -248,17 +247,6 @@ def read_counts(path: str | Path, *, manifest: str | Path | None = None) -> Priv
     with only_file_errors(file, expected="a table as symveil count writes it"):
         table, as_json = read_table(file, guarded=document["output"].get("spreadsheet_safe") is True)
         return _counts(table, as_json, document, statistic, queries)
-
-
-@contextmanager
-def only_file_errors(path: Path, *, expected: str) -> Iterator[None]:
-    """Whatever a file with other content makes of its reader becomes one error that names the file."""
-    try:
-        yield
-    except SymveilError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pa.ArrowException):
-        raise FileError(str(path), expected=expected, found="another") from None
 
 
 def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] | None]:

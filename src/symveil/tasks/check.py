@@ -18,7 +18,13 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
-from symveil.formats.manifest import Manifest, alphabet_digest, passes_unprotected, read_any_manifest
+from symveil.formats.manifest import (
+    Manifest,
+    alphabet_digest,
+    only_file_errors,
+    passes_unprotected,
+    read_any_manifest,
+)
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
@@ -50,7 +56,7 @@ _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 def check_manifest(
     path: str | Path, *, output: str | Path | None = None, model: str | Path | None = None
 ) -> CheckedManifest:
-    """Recheck a manifest. Nothing but the files themselves is believed: no rate in it, and none that was kept.
+    """Recheck a manifest against its files. No rate in it is trusted, and no cached one.
 
     Parameters
     ----------
@@ -74,17 +80,14 @@ def check_manifest(
     file = Path(path)
     manifest = read_any_manifest(file)
     try:
-        if manifest.central:
-            return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
-        return _checked(file, manifest, output, model)
-    except SymveilError:
-        raise
+        with only_file_errors(file):
+            if manifest.central:
+                return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
+            return _checked(file, manifest, output, model)
     except OSError as error:  # a name that no file can have
         raise FileError(
             str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError):
-        raise FileError(str(file), expected="a manifest as symveil writes it", found="another document") from None
 
 
 def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
@@ -148,7 +151,7 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
-    """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")

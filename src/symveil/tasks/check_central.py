@@ -23,7 +23,7 @@ from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
-from symveil.formats.manifest import alphabet_digest, model_digest
+from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
@@ -40,7 +40,7 @@ from symveil.release.batch import encode_lists
 from symveil.release.spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.storage.opening import is_regular
-from symveil.tasks.central_files import only_file_errors, zones_digest
+from symveil.tasks.central_files import zones_digest
 from symveil.tasks.check_tables import check_table, is_of_times, question_of
 from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
 from symveil.tasks.count import CountOptions

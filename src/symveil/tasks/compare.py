@@ -30,7 +30,7 @@ from symveil.comparison.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, 
 from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
-from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, read_any_manifest
+from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
 from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
@@ -189,10 +189,8 @@ def _described(path: Path) -> PrivateFile | None:
     if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
         actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
         raise FileError(str(path), expected="a file of sequences", found=actual)
-    try:
+    with only_file_errors(manifest):
         ColumnOptions.from_names(document["output"]["columns"])
-    except (LookupError, TypeError, AttributeError):
-        raise FileError(str(manifest), expected="a manifest as symveil writes it", found="another document") from None
     return PrivateFile(path, document)
 
 

@@ -21,7 +21,6 @@ _HALF, _WHOLE = 520.0, 720.0
 _UNITS = (("days", DAY), ("hours", HOUR), ("minutes", 60), ("seconds", 1))
 _LABELS = ("true", "private")
 _STYLES: tuple[Style, Style] = ("solid", "dashed")
-_STYLE = "p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }"
 
 
 def comparison_page(comparison: Comparison | TableComparison) -> str:
@@ -46,7 +45,7 @@ def comparison_page(comparison: Comparison | TableComparison) -> str:
         lead = f"What the private file keeps of the true one. {synthetic}{for_whom}"
         sections = [Section("The two files", (_files(comparison),)), *sections, *comparison_sections(comparison)]
     whole = Report(title=title, lead=lead[0].upper() + lead[1:], sections=tuple(sections), warnings=report.warnings)
-    return report_page(whole, style=_STYLE)
+    return report_page(whole)
 
 
 def _files(comparison: Comparison) -> Table:

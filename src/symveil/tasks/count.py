@@ -146,7 +146,7 @@ class CountOptions:
         How often intervals cover.
     delta
         Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
-        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that tells of one person.
+        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that reveals one person.
     by
         Of times: what tells rows apart, such as hour, weekday, month, move or activity.
     timezone

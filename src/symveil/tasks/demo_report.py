@@ -223,7 +223,8 @@ def _hidden(demo: Demo) -> Section:
         f"With the table of quarters (ε = {EPSILON_PER_PERSON} per person) they want to know whether a person took "
         f"part, and are right at most {_surest(EPSILON_PER_PERSON)} of the time. An attacker who knows only the map, "
         f"and takes every trip for as likely as any other, names {percent(before.symbol.before)} of the "
-        f"{TYPICAL_LENGTH} blocks of a trip before, and {percent(before.word.before)} of whole trips. With the private trip:",
+        f"{TYPICAL_LENGTH} blocks of a trip before, and {percent(before.word.before)} of whole trips. "
+        "With the private trip:",
         f"So ε = {most} hides little of a single trip. It is shown because then the private file alone answers "
         "questions with intervals; choose a smaller ε where single trips matter, or let a trusted office count.",
         "**Hidden in the private files:** where exactly a trip began or ended, which way it took, on which side it "

@@ -132,7 +132,7 @@ def estimate_statistic(
     cluster: str | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
-    """A statistic of one's own of the true sequences behind a private file, by releasing it again.
+    """A statistic of your own of the true sequences behind a private file, by releasing it again.
 
     Parameters
     ----------

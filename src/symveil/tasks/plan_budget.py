@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Unpack
@@ -65,12 +65,7 @@ class Forecast:
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
-        return {
-            "statistic": self.statistic,
-            "total": self.total,
-            "half_width": self.half_width,
-            "note": self.note,
-        }
+        return asdict(self)
 
 
 def forecast(release: LocalSpec, lengths: NDArray[np.int64] | None, sequences: int) -> tuple[Forecast, ...]:
@@ -218,10 +213,7 @@ class BudgetPlan:
             "lacking_persons": list(self.lacking_persons),
             "delta": self.delta,
             "composes": self.composes,
-            "ahead": [
-                {"schedule": each.schedule, "releases": each.releases, "added": each.added, "composed": each.composed}
-                for each in self.ahead
-            ],
+            "ahead": [asdict(each) for each in self.ahead],
             "whole_words": {"between": WHOLE, "epsilon": self.whole},
             "books": [book.document() for book in self.books],
             "forecast": [each.document() for each in self.forecast],
@@ -358,7 +350,7 @@ def _plan_facts(plan: BudgetPlan) -> list[tuple[str, str]]:
         facts += [
             (
                 f"budget for {book.compares}",
-                f"{book.allowance} for everybody; most spent {book.most_spent}, least left {book.least_left}",
+                f"{book.allowance} for each person; most spent {book.most_spent}, least left {book.least_left}",
             )
             for book in plan.books
         ]

@@ -6,6 +6,7 @@ The words of a private file as codes, in random groups: what every estimate read
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,14 @@ from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table_estimator import random_groups
 from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
-from symveil.formats.manifest import alphabet_digest, checked_manifest, manifest_path, model_digest, read_manifest
+from symveil.formats.manifest import (
+    alphabet_digest,
+    checked_manifest,
+    manifest_path,
+    model_digest,
+    only_file_errors,
+    read_manifest,
+)
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
@@ -235,9 +243,9 @@ class PrivateFile:
         for each in files:
             yield open_sequences(each, columns, apostrophes="read" if guarded else "none")
 
-    def as_file_errors(self) -> _AsFileErrors:
+    def as_file_errors(self) -> AbstractContextManager[None]:
         """A block in which whatever a strange manifest leads to becomes one line."""
-        return _AsFileErrors(self.manifest_file)
+        return only_file_errors(self.manifest_file)
 
     def _check_bytes(self) -> None:
         if self._frame is not None:
@@ -365,17 +373,3 @@ class PrivateFile:
         if dropped:
             notes.append(f"{dropped} sequences were dropped before the release and are not in it")
         return notes
-
-
-class _AsFileErrors:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, SymveilError):
-            return
-        if isinstance(error, LookupError | TypeError | AttributeError | ValueError | ArithmeticError):
-            raise FileError(str(self._file), expected="a manifest as symveil writes it", found="another document")

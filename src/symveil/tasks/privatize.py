@@ -117,7 +117,7 @@ def privatize(
         file: the result has the columns of ids and sequences, and those in `keep`; other columns do not pass, nor does
         an index, and a warning names ids that were dropped. What comes back as an object of pandas has the promise in
         `.attrs["symveil"]`: a manifest, of which `guarantee` has the loss at every distance and `passes_unprotected`
-        what everybody can read as it was.
+        what anyone can read as it was.
     alphabet, model
         One of them: the symbols, or the model (or its file) whose words are released.
     choice

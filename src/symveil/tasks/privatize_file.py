@@ -196,7 +196,7 @@ def privatize_file(
 
     The alphabet or the model is public and given; the columns are named, or found where there is only
     one reading. With a ledger every person is charged before anything is
-    drawn; a run that was killed goes on under the same charge. docs/files.md tells the rest.
+    drawn; a run that was killed goes on under the same charge. docs/files.md has the rest.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class WordRelease:
     guarantee: Guarantee
     total_epsilon: float
     passes_unprotected: tuple[str, ...] = ()
-    """What of the word everybody can read as it was."""
+    """What of the word anyone can read as it was."""
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""

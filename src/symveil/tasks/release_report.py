@@ -13,6 +13,7 @@ from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker.view import AttackerView, percent, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
+from symveil.release.timed import ANY
 from symveil.reports.number_texts import factor
 from symveil.reports.page import report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
@@ -80,10 +81,11 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _protected(manifest: Mapping[str, Any], apart: str) -> str:
     """What b hides: on a model how many sequences there are around one, over an alphabet what a whole one loses."""
     near, rows = protection_in(manifest), manifest["guarantee"].get("loss_at")
+    timed = "time_grid" in manifest["parameters"]
     if near is not None:
         others = f"{near.neighbours_within_adjacency:.3g} around a typical one, on average"
         return f"feasible sequences that {apart} look alike: {others}"
-    if manifest.get("model") is None and rows and manifest["parameters"]["metric"] == "hamming":
+    if manifest.get("model") is None and rows and manifest["parameters"]["metric"] == "hamming" and not timed:
         return protects_in_words(rows, manifest["b"], noun="sequence")
     return f"{'feasible ' if manifest.get('model') else ''}sequences that {apart} look alike"
 
@@ -153,9 +155,11 @@ def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
     rows = manifest["guarantee"].get("loss_at")
     if not rows:
         return None
-    edits = manifest["parameters"]["metric"] == "levenshtein"
-    epsilon = None if edits or "epsilon" not in manifest["parameters"] else exact(manifest["parameters"]["epsilon"])
-    return "two sequences that differ in " + losses_in_words(rows, manifest["b"], edits=edits, epsilon=epsilon)
+    parameters = manifest["parameters"]
+    edits, near_times = parameters["metric"] == "levenshtein", parameters.get("time_shift", ANY) != ANY
+    epsilon = None if edits or near_times or "epsilon" not in parameters else exact(parameters["epsilon"])
+    apart = "differ, with times any number of bins apart, in" if near_times else "differ in"
+    return f"two sequences that {apart} " + losses_in_words(rows, manifest["b"], edits=edits, epsilon=epsilon)
 
 
 def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -168,9 +172,9 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     parameters = manifest.get("parameters", {})
     if "time_grid" in parameters:
         far = ""
-        if parameters["time_shift"] != "any":
-            bins = parameters["time_shift"]
-            far = f"; adjacent sequences differ by at most {bins} bins in a time, {bins} bins more lose as much again"
+        if parameters["time_shift"] != ANY:
+            bins = _bins(parameters["time_shift"])
+            far = f"; adjacent sequences differ by at most {bins} in a time, and {bins} more cost as much again"
         facts.append(("private times", f"{parameters['time_grid']} of each event, clock {parameters['timezone']}{far}"))
     times = manifest["output"].get("times")
     if times is None:
@@ -301,7 +305,19 @@ def _apart(manifest: Mapping[str, Any]) -> str:
         return "differ in any way" if b == "all" else f"are up to {b} insertions, deletions or substitutions apart"
     if b == "all":
         return f"have the same length{start}"
-    return ("differ in one symbol" if b == 1 else f"differ in up to {b} symbols") + start
+    return ("differ in one symbol" if b == 1 else f"differ in up to {b} symbols") + _times_apart(parameters) + start
+
+
+def _times_apart(parameters: Mapping[str, Any]) -> str:
+    """How the private times of adjacent sequences differ; nothing where no times are released."""
+    if "time_grid" not in parameters:
+        return ""
+    times, shift = "its time" if parameters["adjacency"] == 1 else "their times", parameters["time_shift"]
+    return f" and {times}" if shift == ANY else f" and by at most {_bins(shift)} in {times}"
+
+
+def _bins(number: int) -> str:
+    return "1 bin" if number == 1 else f"{number} bins"
 
 
 def protection_in(manifest: Mapping[str, Any]) -> Protection | None:

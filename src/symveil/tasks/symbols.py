@@ -209,7 +209,7 @@ def position_symbols(
     ----------
     grid, box
         Cells such as "20" or "30x20", and west,south,east,north in degrees. The box is public: taken from the data it
-        would tell where the outermost person was.
+        would reveal where the outermost person was.
     zones
         GeoJSON polygons, or CSV with `zone` and `wkt`, or with `zone`, `west`, `south`, `east`, `north`.
     links

@@ -23,8 +23,9 @@ from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart
 from symveil.storage.atomic import write_text
+from symveil.verification.chain_pairs import Subject
 from symveil.verification.privacy_verdict import PrivacyVerdict
-from symveil.verification.verify_privacy import Subject, verify_privacy
+from symveil.verification.verify_privacy import verify_privacy
 
 _MOST_POINTS = 1000
 _CURVE_POINTS = 25

@@ -13,7 +13,7 @@ from symveil.verification.privacy_verdict import (
     shown_loss,
     written,
 )
-from symveil.verification.verify_privacy import SmallestEpsilon
+from symveil.verification.smallest_epsilon import SmallestEpsilon
 
 _MOST_ROWS = 60
 _LONGEST_SHOWN = 40

@@ -16,6 +16,7 @@ from symveil.errors import ModelError, TooLargeError
 from symveil.models.channel import Channel, Pair
 from symveil.numbers.conversions import fraction, rational
 from symveil.numbers.progress import Progress
+from symveil.verification.chain_pairs import Alpha
 from symveil.verification.distances.bracket import Bracket
 from symveil.verification.odds import Odds, smallest_alpha
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
@@ -112,7 +113,7 @@ def _turned(odds: Odds) -> tuple[tuple[fmpq, fmpq], ...]:
 def verify_channel(
     channel: Channel,
     *,
-    bounds: tuple[Fraction, Fraction, Fraction | None] | None,
+    alpha: Alpha | None,
     requested: Fraction | None,
     pairs: Iterable[Pair] | None,
     progress: Progress | None = None,
@@ -122,9 +123,8 @@ def verify_channel(
     Where no α is large enough the verdict is that of every large α, and says so (`infinite`).
     """
     odds = ChannelOdds.of(channel, pairs)
-    if bounds is not None:
-        below, above, epsilon = bounds
-        return odds.verdict(below, above, epsilon=epsilon, requested=requested, progress=progress)
-    alpha = odds.smallest_alpha(requested or Fraction(0))
-    at = odds.last_corner() if alpha is None else alpha
-    return odds.verdict(at, at, epsilon=None, requested=requested, infinite=alpha is None, progress=progress)
+    if alpha is not None:
+        return odds.verdict(alpha.below, alpha.above, epsilon=alpha.epsilon, requested=requested, progress=progress)
+    smallest = odds.smallest_alpha(requested or Fraction(0))
+    at = odds.last_corner() if smallest is None else smallest
+    return odds.verdict(at, at, epsilon=None, requested=requested, infinite=smallest is None, progress=progress)

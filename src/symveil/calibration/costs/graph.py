@@ -199,5 +199,4 @@ def _live(edges: Csr, accepting: Booleans, starts: Integers, steps: int) -> Bool
     """live[j, x]: some word of the language is in x after j steps."""
     words = Trellis(edges=edges, length=steps, semiring=BOOLEANS, final=accepting)
     begins = np.isin(np.arange(edges.state_count), starts)
-    reached: Booleans = np.stack(list(forward(words, begins)))
-    return reached & np.stack(backward(words))
+    return np.asarray(np.stack(list(forward(words, begins))) & np.stack(backward(words)))

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from symveil.errors import FileError, ParameterError
-from symveil.formats.reading import csv_rows
+from symveil.formats.reading import LONGEST_CELL, csv_rows
 from symveil.pictures.road_map import Road
 
 NAMES = ("symbol", "state", "link_id", "id", "name")
@@ -50,38 +50,77 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
     """
     file = Path(path)
     roads: dict[str, Road] = {}
-    with closing(csv_rows(file, what="table of coordinates")) as rows:
-        _, header = next(rows)
-        state, columns, degrees = _columns(file, header)
-        for line, row in rows:
+    with named_rows(file, what="table of coordinates") as table:
+        state, chosen = table.first(NAMES), next((names for names in _USUAL_NAMES if table.every(names)), ())
+        columns, degrees = table.every(chosen), chosen[:1] in (("lon",), ("u_lon",))
+        if state is None or not columns:
+            raise table.refusal(
+                "a column state (or symbol, link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; "
+                "u_lon,u_lat,…)"
+            )
+        for where, row in table:
             try:
                 numbers = [float(row[column]) for column in columns]
             except ValueError:
                 numbers = [math.nan]
             if not all(map(math.isfinite, numbers)):
-                raise FileError(f"{file}: line {line}", expected="numbers as coordinates", found="something else")
+                raise FileError(where, expected="numbers as coordinates", found="something else")
             if degrees and not all(abs(number) <= _MOST_DEGREES for number in numbers):
-                raise FileError(
-                    f"{file}: line {line}", expected=f"degrees, at most {_MOST_DEGREES}", found="a larger number"
-                )
+                raise FileError(where, expected=f"degrees, at most {_MOST_DEGREES}", found="a larger number")
             roads[row[state]] = ((numbers[0], numbers[1]), (numbers[-2], numbers[-1]))
     if not roads:
         raise FileError(str(file), expected="at least one row of coordinates", found="none")
     return _flattened(roads) if degrees else roads
 
 
-def _columns(file: Path, header: list[str]) -> tuple[int, list[int], bool]:
-    names = [name.strip().lower() for name in header]
-    state = next((names.index(name) for name in NAMES if name in names), None)
-    chosen = next((columns for columns in _USUAL_NAMES if all(name in names for name in columns)), None)
-    if state is None or chosen is None:
-        raise FileError(
-            str(file),
-            expected="a column state (or symbol, link_id, id, name) and columns x,y or x1,y1,x2,y2 (or lon,lat; "
-            "u_lon,u_lat,…)",
-            found=f"{len(names)} other columns",
-        )
-    return state, [names.index(name) for name in chosen], chosen[0].endswith("lon")
+class NamedRows:
+    """The rows of a CSV table whose columns are looked for by their names, in small letters."""
+
+    def __init__(self, path: Path, rows: Generator[tuple[int, list[str]]]) -> None:
+        self.path, self._rows, self.header = path, rows, next(rows)[1]
+        self._names = [name.strip().lower() for name in self.header]
+
+    def first(self, names: Sequence[str]) -> int | None:
+        """The column with the first of these names that is there."""
+        return next((self._names.index(name) for name in names if name in self._names), None)
+
+    def every(self, names: Sequence[str]) -> list[int]:
+        """The columns with these names; none where one of them is not there, or is there twice."""
+        every = [self._names.index(name) for name in names if self._names.count(name) == 1]
+        return every if len(every) == len(names) else []
+
+    def refusal(self, expected: str) -> FileError:
+        """That the table has other columns."""
+        return FileError(str(self.path), expected=expected, found=f"{len(self._names)} other columns")
+
+    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+        """What messages call each row, and its cells."""
+        return ((f"{self.path}: line {line}", row) for line, row in self._rows)
+
+
+@contextmanager
+def named_rows(
+    path: Path, *, what: str, delimiter: str | None = None, longest_cell: int = LONGEST_CELL
+) -> Iterator[NamedRows]:
+    """The rows of a CSV file, which is closed after the block.
+
+    Parameters
+    ----------
+    path, what
+        The file, and what messages call it.
+    delimiter, longest_cell
+        As `csv_rows` takes them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "zones.csv")
+    ...     _ = file.write_text("Symbol,zone\\nquay,harbour\\n")
+    ...     with named_rows(file, what="table of zones") as table:
+    ...         table.first(NAMES), table.every(["x", "y"]), [row for _, row in table]
+    (0, [], [['quay', 'harbour']])
+    """
+    with closing(csv_rows(path, what=what, delimiter=delimiter, longest_cell=longest_cell)) as rows:
+        yield NamedRows(path, rows)
 
 
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:
@@ -119,20 +158,14 @@ def read_zones(path: str | Path) -> dict[str, str]:
     """
     file = Path(path)
     zones: dict[str, str] = {}
-    with closing(csv_rows(file, what="table of zones")) as rows:
-        _, header = next(rows)
-        names = [name.strip().lower() for name in header]
-        symbol = next((names.index(name) for name in NAMES if name in names), None)
-        if symbol is None or names.count("zone") != 1:
-            raise FileError(
-                str(file),
-                expected="a column symbol (or state, link_id, id, name) and a column zone",
-                found=f"{len(names)} other columns",
-            )
-        zone = names.index("zone")
-        for line, row in rows:
+    with named_rows(file, what="table of zones") as table:
+        symbol, columns = table.first(NAMES), table.every(["zone"])
+        if symbol is None or not columns:
+            raise table.refusal("a column symbol (or state, link_id, id, name) and a column zone")
+        (zone,) = columns
+        for where, row in table:
             if row[symbol] in zones and zones[row[symbol]] != row[zone]:
-                raise FileError(f"{file}: line {line}", expected="each symbol in one zone", found="another zone before")
+                raise FileError(where, expected="each symbol in one zone", found="another zone before")
             zones[row[symbol]] = row[zone]
     if not zones:
         raise FileError(str(file), expected="at least one symbol with a zone", found="none")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, either
 from symveil.formats.json_text import refuse_deep_nesting
-from symveil.formats.maps.coordinates import NAMES
-from symveil.formats.reading import csv_rows, read_text, suffix, wrong_suffix
+from symveil.formats.maps.coordinates import NAMES, NamedRows, named_rows
+from symveil.formats.reading import read_text, suffix, wrong_suffix
 
 Line = NDArray[np.float64]
 
@@ -45,21 +44,27 @@ def read_zone_shapes(path: Path) -> dict[str, list[Line]]:
 def read_link_lines(path: Path) -> dict[str, Line]:
     """The line of each link in CSV: `link_id` (or symbol, state, id, name) and `wkt` or u_lon, u_lat, v_lon, v_lat."""
     links: dict[str, Line] = {}
-    with closing(csv_rows(path, what="table of links")) as rows:
-        expected = "a column link_id (or symbol, state, id, name) and wkt, or u_lon, u_lat, v_lon, v_lat"
-        names, symbol, shaped = _header(path, next(rows)[1], NAMES, _ENDS, expected=expected)
-        for line, row in rows:
-            where = f"{path}: line {line}"
+    with named_rows(path, what="table of links") as table:
+        symbol, line_of = table.first(NAMES), _lines(table)
+        if symbol is None or line_of is None:
+            raise table.refusal("a column link_id (or symbol, state, id, name) and wkt, or u_lon, u_lat, v_lon, v_lat")
+        for where, row in table:
             if row[symbol] in links or not row[symbol]:
                 raise FileError(where, expected="each link once, with a name", found="another")
-            if shaped:
-                links[row[symbol]] = wkt_line(row[names.index("wkt")], where=where)
-            else:
-                cells = [_degrees(row[names.index(name)], where) for name in _ENDS]
-                links[row[symbol]] = np.array([cells[:2], cells[2:]])
+            links[row[symbol]] = line_of(row, where)
     if not links:
         raise FileError(str(path), expected="at least one link", found="none")
     return links
+
+
+def _lines(table: NamedRows) -> Callable[[Sequence[str], str], Line] | None:
+    """Where the link of a row lies, by `wkt` or by its two ends; None where the table has neither."""
+    shape, ends = table.every(["wkt"]), table.every(_ENDS)
+    if shape:
+        return lambda row, where: wkt_line(row[shape[0]], where=where)
+    if not ends:
+        return None
+    return lambda row, where: np.array([_degrees(row[at], where) for at in ends]).reshape(2, 2)
 
 
 def read_edges(
@@ -78,29 +83,23 @@ def read_edges(
     """
     edges: list[tuple[str, object, object]] = []
     lines: dict[str, Line] = {}
-    with closing(csv_rows(path, what="table of edges", delimiter=delimiter)) as rows:
-        header = next(rows)[1]
-        plain = [name.strip().lower() for name in header]
+    with named_rows(path, what="table of edges", delimiter=delimiter) as table:
         own, begin, end = (
-            _edge_column(path, header, given, usual, option)
+            _edge_column(table, given, usual, option)
             for given, usual, option in (
                 (link, NAMES, "link"),
                 (source, ("u", "from", "source"), "source"),
                 (target, ("v", "to", "target"), "target"),
             )
         )
-        shaped = plain.count("wkt") == 1
-        placed = all(plain.count(name) == 1 for name in _ENDS)
-        for line, row in rows:
-            where, name = f"{path}: line {line}", row[own]
+        line_of = _lines(table)
+        for where, row in table:
+            name = row[own]
             if not name or not row[begin] or not row[end]:
                 raise FileError(where, expected="a link with a name and two nodes", found="an empty cell")
             edges.append((name, row[begin], row[end]))
-            if shaped:
-                lines[name] = wkt_line(row[plain.index("wkt")], where=where)
-            elif placed:
-                cells = [_degrees(row[plain.index(each)], where) for each in _ENDS]
-                lines[name] = np.array([cells[:2], cells[2:]])
+            if line_of is not None:
+                lines[name] = line_of(row, where)
     if len({name for name, _, _ in edges}) < len(edges):
         raise FileError(str(path), expected="each link once", found="one again")
     if not edges:
@@ -108,17 +107,18 @@ def read_edges(
     return edges, lines
 
 
-def _edge_column(path: Path, header: Sequence[str], given: str | None, usual: Sequence[str], option: str) -> int:
-    plain = [name.strip().lower() for name in header]
-    if given is not None and list(header).count(given) == 1:
-        return list(header).index(given)
-    known = [name for name in usual if plain.count(name) == 1]
+def _edge_column(table: NamedRows, given: str | None, usual: Sequence[str], option: str) -> int:
+    if given is not None and table.header.count(given) == 1:
+        return table.header.index(given)
+    known = [columns[0] for name in usual if (columns := table.every([name]))]
     if given is None and known:
-        return plain.index(known[0])
+        return known[0]
     expected = repr(given) if given is not None else either(usual)
-    actual = f"{list(header).count(given)} of it" if given is not None else "none"
+    actual = f"{table.header.count(given)} of it" if given is not None else "none"
     raise FileError(
-        str(path), expected=f"one column {expected} (`{option}`)", found=f"{actual} in {len(header)} columns"
+        str(table.path),
+        expected=f"one column {expected} (`{option}`)",
+        found=f"{actual} in {len(table.header)} columns",
     )
 
 
@@ -152,32 +152,20 @@ def _degrees(text: str, where: str) -> float:
     return float(plain)
 
 
-def _header(
-    path: Path, header: Sequence[str], called: Sequence[str], numbers: Sequence[str], *, expected: str
-) -> tuple[list[str], int, bool]:
-    """The columns of a table of shapes, which of them names a shape, and whether it is written as WKT."""
-    names = [name.strip().lower() for name in header]
-    index = next((names.index(name) for name in called if name in names), None)
-    shaped = names.count("wkt") == 1
-    if index is None or not (shaped or all(names.count(name) == 1 for name in numbers)):
-        raise FileError(str(path), expected=expected, found=f"{len(names)} other columns")
-    return names, index, shaped
-
-
 def _zones_of_table(path: Path) -> dict[str, list[Line]]:
     zones: dict[str, list[Line]] = {}
-    with closing(csv_rows(path, what="table of zones", longest_cell=1 << 22)) as rows:
-        expected = "a column zone and wkt, or west, south, east, north"
-        names, zone, shaped = _header(path, next(rows)[1], _ZONE_NAMES, _BOX, expected=expected)
-        for line, row in rows:
-            where = f"{path}: line {line}"
-            if shaped:
-                text = row[names.index("wkt")]
+    with named_rows(path, what="table of zones", longest_cell=1 << 22) as table:
+        zone, shape, box = table.first(_ZONE_NAMES), table.every(["wkt"]), table.every(_BOX)
+        if zone is None or not (shape or box):
+            raise table.refusal("a column zone and wkt, or west, south, east, north")
+        for where, row in table:
+            if shape:
+                text = row[shape[0]]
                 rings = [_points(match[1], where) for match in _WKT_RING.finditer(text)]
                 if not text.strip().upper().startswith(("POLYGON", "MULTIPOLYGON")) or not rings:
                     raise FileError(where, expected="WKT such as POLYGON ((0 0, 1 0, 1 1, 0 0))", found=repr(text[:40]))
             else:
-                west, south, east, north = (_degrees(row[names.index(name)], where) for name in _BOX)
+                west, south, east, north = (_degrees(row[at], where) for at in box)
                 if not (west < east and south < north):
                     raise FileError(where, expected="west below east and south below north", found="others")
                 rings = [np.array([(west, south), (east, south), (east, north), (west, north)])]

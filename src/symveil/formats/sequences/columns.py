@@ -27,7 +27,7 @@ PROCESS_MINING = {"case": "case:concept:name", "symbol": "concept:name", "order"
 @listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnOptions:
-    """The columns as the user named them; what is None is looked for.
+    """The columns that the user named; those that are None are detected.
 
     >>> ColumnOptions(sequence="links", person="rider").is_long
     False

@@ -18,6 +18,7 @@ from symveil.laws.law import DistanceLaw
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
+from symveil.trellis.semirings import FLOATS, LOGARITHMS, Numbers
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0
@@ -39,8 +40,11 @@ class ChannelForward:
         if self.parameters.tells_nothing:
             return np.full(len(released), 0.0 if released.shape[1] == 0 else -np.inf)
         if self._floats_suffice(len(word), released.shape[1]):
-            return self._by_floats(word, released)
-        return np.array([self._by_logarithms(word, row) for row in released])
+            with np.errstate(divide="ignore"):
+                logs = np.log(self._passed(word, released, FLOATS))
+        else:  # logarithms have no range to leave
+            logs = self._passed(word, released, LOGARITHMS)
+        return np.asarray(logs - released.shape[1] * math.log(self.symbols))
 
     def _floats_suffice(self, length: int, released: int) -> bool:
         """Whether even the unlikeliest way for a word to arise is far inside the range of doubles."""
@@ -68,38 +72,33 @@ class ChannelForward:
         weights, total = inserted_above(self.parameters, 0, most + 1)
         return [weight / total for weight in weights]
 
-    def _by_floats(self, word: Codes, released: Codes) -> Floats:
+    def _passed(self, word: Codes, released: Codes, numbers: Numbers) -> Floats:
+        """What all ways from the word to each row weigh, in numbers of one kind."""
         count, length = released.shape
+        number, multiply = _log if numbers is LOGARITHMS else nearest_float, numbers.multiply
         with precision(STANDARD_PRECISION):
-            gap = np.array([nearest_float(weight) for weight in self._gap_balls(length)])
-            own, other, delta = (nearest_float(weight) for weight in self._weights())
+            gap = np.array([number(weight) for weight in self._gap_balls(length)])
+            own, other, delta = (number(weight) for weight in self._weights())
         shift = np.subtract.outer(np.arange(length + 1), np.arange(length + 1))
-        insert = np.where(shift <= 0, gap[np.abs(shift)], 0.0)  # insert[i, j] = g(j − i)
+        insert = np.where(shift <= 0, gap[np.abs(shift)], numbers.zero)  # insert[i, j] = g(j − i)
+        product = _product_of_logarithms if numbers is LOGARITHMS else np.matmul
         ways = np.broadcast_to(gap, (count, length + 1))
         for symbol in word.tolist():
-            after = delta * ways
-            after[:, 1:] += ways[:, :-1] * np.where(released == symbol, own, other)
-            ways = after @ insert
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(ways[:, -1]) - length * math.log(self.symbols))
+            after = multiply(delta, ways)
+            step = multiply(ways[:, :-1], np.where(released == symbol, own, other))
+            after[:, 1:] = numbers.add(after[:, 1:], step)
+            ways = product(after, insert)
+        return ways[:, -1]
 
-    def _by_logarithms(self, word: Codes, released: Codes) -> float:
-        """The same pass on logarithms, which have no range to leave."""
-        length = len(released)
-        with precision(STANDARD_PRECISION):
-            gap = np.array([nearest_float(weight.log()) for weight in self._gap_balls(length)])
-            own, other, delta = (_log(weight) for weight in self._weights())
-        shift = np.subtract.outer(np.arange(length + 1), np.arange(length + 1))
-        insert = np.where(shift <= 0, gap[np.abs(shift)], -np.inf)
-        ways = gap
-        for symbol in word.tolist():
-            after = delta + ways
-            step = ways[:-1] + np.where(released == symbol, own, other)
-            after[1:] = np.logaddexp(after[1:], step)
-            terms = after[:, None] + insert
-            top = terms.max(axis=0)
-            ways = top + np.log(np.exp(terms - top).sum(axis=0))
-        return float(ways[-1]) - length * math.log(self.symbols)
+
+def _product_of_logarithms(rows: Floats, matrix: Floats) -> Floats:
+    """ln of the product of matrices whose logarithms these are: row by row, so that little memory is needed."""
+    results = np.empty((len(rows), matrix.shape[1]))
+    for number, row in enumerate(rows):
+        terms = row[:, None] + matrix
+        top = terms.max(axis=0)
+        results[number] = top + np.log(np.exp(terms - top).sum(axis=0))
+    return results
 
 
 def _log(weight: arb) -> float:

@@ -54,7 +54,7 @@ _GAPS_AT_ONCE = 24
 
 
 class EditChannel(Mechanism):
-    """The edit channel with the fewest expected edits at this ε, or with `parameters` of one's own.
+    """The edit channel with the fewest expected edits at this ε, or with `parameters` of your own.
 
     `max_length`, if given, is a public bound on the words that are taken (released words may be
     longer). `nominal_length` is the public length for which the parameters are chosen.

@@ -79,7 +79,7 @@ class FilePanel(Panel):
             "order", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
             when=f"{_COUNT}&statistic=ngrams:K",
         )  # fmt: skip
-        by = (("", "not told apart"), *((each, each) for each in _BY))
+        by = (("", "not distinguished"), *((each, each) for each in _BY))
         yield form.choice("by", "By", by, when=f"{_COUNT}&statistic={'|'.join(TIME_ROWS)}")
         hint = "Public: the shortest and the longest, such as 2..12. Others add nothing."
         yield form.text("lengths", "Lengths", hint=hint, when=_LEARN, public=True)

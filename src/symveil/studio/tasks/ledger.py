@@ -76,7 +76,7 @@ def _totals(totals: Totals, name: str) -> Section:
     pending += f", {totals.abandoned} abandoned" if totals.abandoned else ""
     releases = f"{totals.releases:,} release{'' if totals.releases == 1 else 's'}{pending}"
     persons = "person" if totals.persons == 1 else "persons"
-    rows = [("everybody may spend", f"ε = {totals.allowance}, and what was granted by name")]
+    rows = [("each person may spend", f"ε = {totals.allowance}, and what was granted by name")]
     if float(totals.delta) > 0:
         rows.append(("losses compose with", f"δ = {totals.delta}"))
     if totals.unit is not None:
@@ -87,8 +87,8 @@ def _totals(totals: Totals, name: str) -> Section:
     ]
     parts = (
         Headline(f"{totals.persons:,}", Marked((f"{persons} in {name}; {releases}.",))),
-        Headline(f"ε = {totals.most_spent}", "is the most that anybody has spent."),
-        Headline(f"ε = {totals.least_left}", "is the least that anybody has left."),
+        Headline(f"ε = {totals.most_spent}", "is the most that a person has spent."),
+        Headline(f"ε = {totals.least_left}", "is the least that a person has left."),
         Facts.from_rows(rows),
         *(() if totals.note is None else (Text(Marked((f"{totals.note.capitalize()}.",)), "quiet"),)),
     )

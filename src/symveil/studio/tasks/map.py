@@ -142,7 +142,7 @@ def _sample(
 def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
     explained = (
         f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
-        "turns do not exist, and everybody sees that something was changed."
+        "turns do not exist, and anyone sees that something was changed."
     )
     private = tuple(map(str, released.roads))
     return _drawn("Without the map", explained, road_map_svg(roads, private, title="without the map", original=trip))

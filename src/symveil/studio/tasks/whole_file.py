@@ -232,7 +232,7 @@ def _forecast(quality: Quality) -> tuple[Text, Table]:
 
 def _words(drawn: Synthesized, roads: Mapping[str, Road]) -> Section:
     """Some synthetic sequences: on the map, where there is one."""
-    explained = Text("Nobody made them: each is drawn from the law that was learned.", "quiet")
+    explained = Text("They are not real: each is drawn from the law that was learned.", "quiet")
     if not roads:
         rows = [(" ".join(word), str(len(word))) for word in drawn.words[:_SHOWN_WORDS]]
         return Section("Synthetic sequences", (explained, Table.from_rows(("sequence", "symbols"), rows, words=(0,))))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from symveil.models.labelled_chain import LabelledChain
+from symveil.numbers.ranges import spread
 from symveil.verification.distances.tables import ChainTable, Integers
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
@@ -96,7 +97,7 @@ def _split(table: ChainTable) -> Integers:
         old = classes[changed]
         classes[changed] = new
         length = first_in[changed + 1] - first_in[changed]
-        into = np.repeat(first_in[changed] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+        _, into = spread(length, first_in[changed])
         sources = arcs_in[into]
         for prime, weight, amount, total in zip(_PRIMES, weights, amounts, sums, strict=True):
             step = np.repeat((weight[new] - weight[old]) % prime, length) * amount[into] % prime

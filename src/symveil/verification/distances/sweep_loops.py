@@ -258,6 +258,7 @@ def improve(
     )  # fmt: skip
 
 
+@cython.cdivision(True)
 def shortfall(
     first: Ints, successor: Ints, chance: Floats, label: Ints, alpha: cython.double, distance: FloatTable,
     pairs: IntTable, start: Ints, column: Ints, amount: Floats,

@@ -15,6 +15,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.graphs.csr import Csr
 from symveil.graphs.state_sets import StateSet
 from symveil.verification.opacity.estimators import (
     NOWHERE,
@@ -272,16 +273,13 @@ def can_reach_sink(columns: list[Numbers], size: int) -> NDArray[np.bool_]:
         return np.zeros(size, dtype=np.bool_)
     sources = np.concatenate([np.flatnonzero(column >= 0) for column in columns])
     targets = np.concatenate([column[column >= 0] for column in columns])
-    order = np.argsort(targets, kind="stable")
-    sources = sources[order]
-    first = np.searchsorted(targets[order], np.arange(size + 1))
+    into = Csr.from_edges(targets, sources, size)
     can = np.zeros(size, dtype=np.bool_)
     for column in columns:
         can |= column == SINK
     border = np.flatnonzero(can)
     while len(border):
-        counts = first[border + 1] - first[border]
-        before = sources[np.repeat(first[border] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
+        before = into.target[into.expand(border)[1]]
         border = np.unique(before[~can[before]])
         can[border] = True
     return can

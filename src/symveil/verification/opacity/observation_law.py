@@ -23,6 +23,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
+from symveil.graphs.csr import Csr
 from symveil.graphs.strong_components import strong_components
 from symveil.models.word import Codes
 from symveil.numbers.conversions import fraction, rational
@@ -186,7 +187,7 @@ def complete_observations(
     ]
     source, event, target = (np.array([move[column] for move in moves], dtype=np.int64) for column in range(3))
     move_chance = np.array([move[3] for move in moves])
-    first = np.searchsorted(source, np.arange(len(instants) + 1))
+    leaving = Csr(first=np.searchsorted(source, np.arange(len(instants) + 1)), target=target)
     cut = np.array([(1.0, float(instant.secret)) for instant in instants])
     ends = np.array([(float(instant.ends), float(instant.ends_secret)) for instant in instants])
     events, nodes = int(event.max(initial=0)) + 1, len(instants)
@@ -210,9 +211,7 @@ def complete_observations(
             if len(at_horizon.codes):
                 tables[longest] = at_horizon
             return tables
-        moves_on = first[node + 1] - first[node]
-        entry = np.repeat(np.arange(len(moves_on)), moves_on)
-        move = np.arange(len(entry)) + np.repeat(first[node] - np.cumsum(moves_on) + moves_on, moves_on)
+        entry, move = leaving.expand(node)
         keys, index = np.unique((row[entry] * events + event[move]) * nodes + target[move], return_inverse=True)
         chance = _sums(index.reshape(-1), chance[entry] * move_chance[move], len(keys))
         longer, row = np.unique(keys // nodes, return_inverse=True)

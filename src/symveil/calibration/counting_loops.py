@@ -1,0 +1,308 @@
+"""Compiled loops over words and windows, which `enumeration`, `meeting_groups` and `detours` explain."""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+from numpy.typing import NDArray
+
+from symveil.numbers.compiled import built_from
+
+if not cython.compiled:
+    from symveil.numbers.compiled import (
+        INFINITY,
+        AnyFloatTable,
+        Codes,
+        CodeTable,
+        Floats,
+        IntBox,
+        Ints,
+        NewAnyFloatTable,
+        NewFloatBox,
+        NewFloats,
+        NewFloatTable,
+        NewInts,
+        exp,
+    )
+
+built_from("", __name__)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _cost_between(
+    codes: CodeTable, i: cython.longlong, j: cython.longlong, units: IntBox, metric_of: Ints, begin: cython.longlong
+) -> cython.longlong:
+    """D of two words in units; −1 where it is infinite."""
+    total: cython.longlong = 0
+    for k in range(begin, codes.shape[1]):
+        if codes[i, k] != codes[j, k]:
+            unit = units[metric_of[k], codes[i, k], codes[j, k]]
+            if unit < 0:
+                return -1
+            total += unit
+    return total
+
+
+def weights_by_drop(
+    codes: CodeTable, group: Codes, prior: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
+    start: cython.longlong, period: cython.longlong, count: cython.longlong,
+) -> NDArray[np.float64]:  # fmt: skip
+    """N_w(k) of every word: the sum of the weights of the words whose κ against it is e^{−rate·k}."""
+    summed = np.zeros((len(codes), count))
+    sums: NewFloatTable = summed
+    with cython.nogil:
+        for i in range(len(codes)):
+            for j in range(len(codes)):
+                if group[i] == group[j]:
+                    total = _cost_between(codes, i, j, units, metric_of, begin)
+                    if total >= 0:
+                        sums[i, (total + start) // period] += prior[j]
+    return summed
+
+
+def totals_of(
+    codes: CodeTable, group: Codes, prior: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
+    start: cython.longlong, period: cython.longlong, rate: cython.double,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Z of every word."""
+    summed = np.zeros(len(codes))
+    totals: NewFloats = summed
+    with cython.nogil:
+        for i in range(len(codes)):
+            for j in range(len(codes)):
+                if group[i] == group[j]:
+                    total = _cost_between(codes, i, j, units, metric_of, begin)
+                    if total >= 0:
+                        totals[i] += prior[j] * exp(-rate * ((total + start) // period))
+    return summed
+
+
+def largest_losses(
+    codes: CodeTable, group: Codes, totals: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
+    start: cython.longlong, period: cython.longlong, rate: cython.double, farthest: cython.longlong,
+    exactly: cython.bint, symmetric: cython.bint, plain: cython.bint,
+) -> tuple[NDArray[np.float64], float, int, int]:  # fmt: skip
+    """(most, least, its two words): the largest loss at each distance up to `farthest`, and what a pair loses at least.
+
+    With several phases and not `exactly`, the first term is a whole step for every period that D covers, at most, and
+    what the released word that is one of the two shows, at least. Infinite where supports differ. `plain`: the largest
+    ln Z(v)/Z(w) alone, to which rate·D is the same at each distance.
+    """
+    size, length = codes.shape[0], codes.shape[1]
+    found = np.full(farthest + 1, -np.inf)
+    most: NewFloats = found
+    least, first_word, second_word = -1.0, 0, 0
+    distance: cython.longlong
+    at_least: cython.double
+    at_most: cython.double
+    steps: cython.double
+    more: cython.double
+    with cython.nogil:
+        for i in range(size):
+            for j in range(size):
+                if i == j or group[i] != group[j] or (symmetric and totals[j] < totals[i]):
+                    continue
+                distance = 0
+                for k in range(begin, length):
+                    if codes[i, k] != codes[j, k]:
+                        distance += 1
+                        if distance > farthest:
+                            break
+                if distance > farthest:
+                    continue
+                cost = _cost_between(codes, i, j, units, metric_of, begin)
+                if cost < 0:
+                    most[distance] = INFINITY
+                    continue
+                change = totals[j] - totals[i]
+                if period == 1:
+                    at_least = rate * cost + change
+                    at_most = change if plain else at_least
+                elif exactly:
+                    steps = -1.0
+                    for k in range(size):
+                        if group[k] == group[i]:
+                            one = _cost_between(codes, i, k, units, metric_of, begin)
+                            two = _cost_between(codes, j, k, units, metric_of, begin)
+                            if one >= 0 and two < 0:
+                                steps = INFINITY
+                            elif one >= 0:
+                                more = (two + start) // period - (one + start) // period
+                                steps = max(steps, more)
+                    at_most = rate * steps + change
+                    at_least = at_most
+                else:
+                    at_most = rate * ((cost + period - 1) // period) + change
+                    at_least = rate * ((cost + start) // period) + change
+                most[distance] = max(most[distance], at_most)
+                if at_least > least:
+                    least, first_word, second_word = at_least, i, j
+    return found, least, first_word, second_word
+
+
+# A number of 32 bits is read as a product with 1.0: as one of 64 bits, in C as in Python.
+
+
+def largest_ratio(high: AnyFloatTable, low: AnyFloatTable, order: Ints, first: Ints) -> tuple[float, int, int]:
+    """The quotient with its group and column; group g is first[g] … first[g + 1] − 1."""
+    best, group_of, column_of = 0.0, 0, 0
+    columns: cython.longlong = high.shape[1]
+    most: NewFloats = np.empty(512)  # as many as stay at hand while the rows of a group are looked through
+    least: NewFloats = np.empty(512)
+    width: cython.longlong
+    left: cython.longlong
+    top: cython.double
+    ratio: cython.double
+    large: cython.double
+    small: cython.double
+    with cython.nogil:
+        for group in range(len(first) - 1):
+            left = 0
+            while left < columns:
+                width = min(512, columns - left)
+                row = order[first[group]]
+                for c in range(width):
+                    most[c] = high[row, left + c] * 1.0
+                    least[c] = low[row, left + c] * 1.0
+                for k in range(first[group] + 1, first[group + 1]):
+                    row = order[k]
+                    for c in range(width):
+                        large, small = high[row, left + c] * 1.0, low[row, left + c] * 1.0
+                        upper, lower = most[c], least[c]
+                        most[c] = large if large > upper else upper
+                        least[c] = small if small < lower else lower
+                top = 0.0
+                for c in range(width):
+                    ratio = most[c] / least[c]
+                    top = ratio if ratio > top else top
+                if top > best:
+                    best, group_of = top, group
+                    for c in range(width):
+                        if most[c] / least[c] == top:
+                            column_of = left + c
+                left += 512
+    return best, group_of, column_of
+
+
+def spread(table: AnyFloatTable, order: Ints, first: Ints, most: NewAnyFloatTable, least: NewAnyFloatTable) -> None:
+    """Widen each group's extremes, which begin as its first row, by its other rows."""
+    columns: cython.longlong = table.shape[1]
+    with cython.nogil:
+        for group in range(len(first) - 1):
+            for k in range(first[group] + 1, first[group + 1]):
+                row = order[k]
+                for c in range(columns):
+                    value, large, small = table[row, c] * 1.0, most[group, c] * 1.0, least[group, c] * 1.0
+                    most[group, c] = value if value > large else large
+                    least[group, c] = value if value < small else small
+
+
+def worst_spans(
+    first: Ints, other: Ints, low: Floats, high: Floats, state: Ints, at_step: Ints, symbol: Ints,
+    letters: cython.longlong, padding: cython.longlong, virtual: cython.longlong, longest: cython.longlong,
+    steps: cython.longlong, tail: cython.longlong, meet_first: Ints, meet_low: Floats, meet_high: Floats,
+    end_low: Floats, end_high: Floats, begin: cython.longlong, end: cython.longlong,
+) -> NDArray[np.float64]:  # fmt: skip
+    """[hidden start, ends the word, length]: the largest sum minus the smallest, from each of some nodes; −∞ for none.
+
+    Both paths have the same first node. They meet in one state, with the same window after it, `tail` steps after the
+    block; where the word ends before that, in the same symbol.
+    """
+    size, states = len(first) - 1, len(symbol)
+    widest: cython.longlong = 1
+    for u in range(size):
+        widest = max(widest, meet_first[u + 1] - meet_first[u])
+    found = np.full((2, 2, steps + 1), -np.inf)
+    worst: NewFloatBox = found
+    most: NewFloats = np.full(size, -np.inf)
+    least: NewFloats = np.full(size, np.inf)
+    most_next: NewFloats = np.full(size, -np.inf)
+    least_next: NewFloats = np.full(size, np.inf)
+    active: NewInts = np.zeros(size, np.int64)
+    active_next: NewInts = np.zeros(size, np.int64)
+    top: NewFloatTable = np.full((states, widest), -np.inf)
+    bottom: NewFloatTable = np.full((states, widest), np.inf)
+    met: NewInts = np.zeros(states, np.int64)
+    is_met: NewInts = np.zeros(states, np.int64)
+    top_of: NewFloats = np.full(letters, -np.inf)
+    bottom_of: NewFloats = np.full(letters, np.inf)
+    with cython.nogil:
+        for start in range(begin, end):
+            hidden = 1 if state[start] == virtual else 0
+            exactly = 0 if hidden == 1 else at_step[start]
+            left = steps - (exactly if exactly >= 0 else longest)  # no word has a window of that length before
+            count = 1
+            active[0] = start
+            most[start] = 0.0
+            least[start] = 0.0
+            for step in range(1, left + 1):
+                count_next = 0
+                for i in range(count):
+                    u = active[i]
+                    if step == 1 or state[u] != padding:  # blocks are of real symbols
+                        for e in range(first[u], first[u + 1]):
+                            t = other[e]
+                            if most_next[t] == -INFINITY:
+                                active_next[count_next] = t
+                                count_next += 1
+                            most_next[t] = max(most_next[t], most[u] + high[e])
+                            least_next[t] = min(least_next[t], least[u] + low[e])
+                    most[u] = -INFINITY
+                    least[u] = INFINITY
+                count = count_next
+                for i in range(count):
+                    t = active_next[i]
+                    active[i] = t
+                    most[t] = most_next[t]
+                    least[t] = least_next[t]
+                    most_next[t] = -INFINITY
+                    least_next[t] = INFINITY
+                if step > tail:
+                    count_met = 0
+                    for i in range(count):
+                        u = active[i]
+                        c = state[u]
+                        for m in range(meet_first[u + 1] - meet_first[u]):
+                            if is_met[c] == 0:
+                                is_met[c] = 1
+                                met[count_met] = c
+                                count_met += 1
+                            top[c, m] = max(top[c, m], most[u] + meet_high[meet_first[u] + m])
+                            bottom[c, m] = min(bottom[c, m], least[u] + meet_low[meet_first[u] + m])
+                    for i in range(count_met):
+                        c = met[i]
+                        is_met[c] = 0
+                        for m in range(widest):
+                            if top[c, m] > -INFINITY:
+                                worst[hidden, 0, step - tail] = max(
+                                    worst[hidden, 0, step - tail], top[c, m] - bottom[c, m]
+                                )
+                                top[c, m] = -INFINITY
+                                bottom[c, m] = INFINITY
+                if exactly >= 0 and step < left:
+                    continue
+                for after in range(tail):  # so many symbols after the block end the word
+                    if step - after < 1:
+                        continue
+                    for a in range(letters):
+                        top_of[a] = -INFINITY
+                        bottom_of[a] = INFINITY
+                    for i in range(count):
+                        u = active[i]
+                        if end_high[u] > -INFINITY:
+                            a = 0 if after == 0 else symbol[state[u]]
+                            top_of[a] = max(top_of[a], most[u] + end_high[u])
+                            bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
+                    ending = 1 if after == 0 else 0
+                    for a in range(letters):
+                        if top_of[a] > -INFINITY:
+                            worst[hidden, ending, step - after] = max(
+                                worst[hidden, ending, step - after], top_of[a] - bottom_of[a]
+                            )
+            for i in range(count):
+                most[active[i]] = -INFINITY
+                least[active[i]] = INFINITY
+    return found

@@ -1,0 +1,1 @@
+from symveil.numbers.compiled cimport INFINITY, Floats, FloatTable, NewBools, NewFloats, NewInts, NewIntTable

@@ -1,0 +1,51 @@
+"""Loops over paths of blocks: the same bits as their interpreted twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import symveil as sv
+from compiled.twins import Call, agree_again, recording
+from symveil.calibration import block_bounds
+from symveil.calibration.block_bounds import chain_loss, chain_search
+from symveil.models.markov_chain import MarkovChain
+
+HOME = "symveil.calibration.path_loops."
+
+
+def random_chain(seed: int, size: int, degree: int) -> MarkovChain:
+    random = np.random.default_rng(seed)
+    rows = []
+    for state in range(size):
+        weights = random.integers(1, 9, degree)
+        for target, weight in zip(random.choice(size, degree, replace=False), weights, strict=True):
+            rows.append((f"{state}", f"{target}", Fraction(int(weight), int(weights.sum()))))
+    return MarkovChain.from_transitions(rows)
+
+
+@pytest.fixture(scope="module")
+def calls() -> list[Call]:
+    """Short words and long ones, with a prior and without, in pairs of paths and path by path."""
+    found: list[Call] = []
+    with pytest.MonkeyPatch.context() as patch, recording(found, most=150):
+        for seed, (size, degree, length) in enumerate([(3, 2, 4), (5, 3, 6), (4, 4, 3), (9, 2, 12)]):
+            for with_prior in (False, True):
+                language = sv.runs(random_chain(seed, size, degree), length)
+                for most in (3e9, 0):
+                    patch.setattr(block_bounds, "_PAIR_WORK", most)
+                    search = chain_search(language, adjacency=2, with_prior=with_prior)
+                    assert search is not None
+                    for rate in ("1/100", "2", "8"):
+                        chain_loss(search, Fraction(rate), 2)
+    return found
+
+
+@pytest.mark.parametrize("name", ["largest_ratio", "glanced_ratio"])
+def test_the_same_bits(calls: list[Call], name: str) -> None:
+    chosen = [call for call in calls if call.loop == HOME + name]
+    assert len(chosen) > 10
+    for call in chosen:
+        agree_again(call)
