@@ -15,9 +15,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import window_steps
-from symveil.calibration.costs.steps import largest_fraction
+from symveil.calibration.costs.step_loops import Arcs, fraction_bound
 from symveil.calibration.path_loops import raised_ratio as raised_ratio_of_paths
+from symveil.calibration.window_loops import raised_mean
 
 SLACK = 2.0**-45
 CLOSE = 1e-9
@@ -52,7 +52,8 @@ def raised_ratio(above: np.ndarray, below: np.ndarray, low: np.ndarray, high: np
     """As windows ask: whole rows, with zeros where there is no edge."""
     size = len(above)
     begins, others = np.array([0, size, 2 * size]), np.arange(2 * size) % size
-    return largest_fraction(begins, others, np.concatenate([above, below]), low, high, 0, 1, least, SLACK)
+    arcs = Arcs(begins, others, np.concatenate([above, below]))
+    return fraction_bound(arcs, low, high, 0, 1, least, SLACK)
 
 
 def assert_close_above(bound: float, true: Fraction | float, least: float) -> None:
@@ -76,7 +77,7 @@ def test_a_ratio_of_edges(case, least) -> None:
     first = np.cumsum([0, *map(len, edges)])
     other = np.array([place for row in edges for place, _ in row], dtype=np.int64)
     weight = np.array([each for row in edges for _, each in row], dtype=np.float64)
-    bound = largest_fraction(first, other, weight, np.array(low), np.array(high), 0, 1, least, SLACK)
+    bound = fraction_bound(Arcs(first, other, weight), np.array(low), np.array(high), 0, 1, least, SLACK)
     assert_close_above(bound, largest_ratio(*case), least)
 
 
@@ -91,7 +92,7 @@ def test_a_ratio_known_to_be_infinite_stays_so(case) -> None:
 def test_a_mean_with_uncertain_weights(case, mean) -> None:
     """Σ λ·value / Σ λ is a ratio with 1 everywhere below; without any weight it is at most the largest value."""
     value, _, least, most = case
-    bound = window_steps._raised_mean(np.array(value), np.array(least), np.array(most), mean, SLACK)
+    bound = raised_mean(np.array(value), np.array(least), np.array(most), mean, SLACK)
     if any(most):
         true = largest_ratio(value, [1.0] * len(value), least, most)
         assert bound >= max(true, Fraction(mean))

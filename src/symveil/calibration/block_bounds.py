@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
+from symveil.calibration.costs.box_loops import next_boxes
 from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
 from symveil.calibration.costs.outcome import at_once
-from symveil.calibration.costs.steps import next_left_boxes, next_right_boxes
+from symveil.calibration.costs.step_loops import EveryState
 from symveil.calibration.path_loops import FINAL as AT_END
 from symveil.calibration.path_loops import FROM_START, MIDDLE, glanced_ratio, largest_ratio
 from symveil.graphs.csr import Csr
@@ -197,20 +198,17 @@ def box_hulls(search: ChainSearch, decay: float) -> tuple[Hull, Hull]:
     first, other, weight = _without(virtual, graph.first, graph.other, graph.weight, leaving=True)
     back, earlier, behind = _without(virtual, graph.back, graph.earlier, graph.earlier_weight, leaving=False)
     levels, everywhere = (1 - np.eye(size, dtype=np.int16))[None], np.ones(size, dtype=np.bool_)
-    automaton = (np.array([[1.0], [decay]]), np.zeros((2, 1), dtype=np.int64), 0, 0)
     own, slack = np.arange(size), slack_of(graph)
+    moves = EveryState(
+        first, other, weight, back, earlier, behind, np.array([[1.0], [decay]]), np.zeros((2, 1), dtype=np.int64),
+        np.zeros(1, dtype=np.int64), own, levels,
+    )  # fmt: skip
 
     def forwards(low: Floats, high: Floats, valid: NDArray[np.bool_]) -> Hull:
-        return Hull(*next_left_boxes(
-            first, other, back, earlier, behind, own, levels, *automaton, own, first, other, low, high, valid,
-            everywhere, slack,
-        ))  # fmt: skip
+        return Hull(*next_boxes(moves, True, 0, 0, own, first, other, low, high, valid, everywhere, slack))
 
     def backwards(low: Floats, high: Floats, valid: NDArray[np.bool_]) -> Hull:
-        return Hull(*next_right_boxes(
-            first, other, back, earlier, weight, own, levels, *automaton, own, back, earlier, low, high, valid,
-            everywhere, slack,
-        ))  # fmt: skip
+        return Hull(*next_boxes(moves, False, 0, 0, own, back, earlier, low, high, valid, everywhere, slack))
 
     def hull(forward: bool) -> Hull:
         if not forward:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     CodeTable: TypeAlias = NDArray[np.int32]
     BoolTable: TypeAlias = NDArray[np.bool_]
     BitTable: TypeAlias = NDArray[np.uint64]
+    ShortTable: TypeAlias = NDArray[np.int16]
+    ShortTables: TypeAlias = NDArray[np.int16]  # three dimensions
+    SingleTable: TypeAlias = NDArray[np.float32]
     # written by the loop
     NewInts: TypeAlias = NDArray[np.int64]
     NewFloats: TypeAlias = NDArray[np.float64]
@@ -42,27 +45,44 @@ if TYPE_CHECKING:
     NewSigns: TypeAlias = NDArray[np.int8]
     NewBits: TypeAlias = NDArray[np.uint64]
     NewIntTable: TypeAlias = NDArray[np.int64]
-    IntBox: TypeAlias = NDArray[np.int64]
+    IntTables: TypeAlias = NDArray[np.int64]
     AnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
     NewAnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
-    NewFloatBox: TypeAlias = NDArray[np.float64]
     NewFloatTable: TypeAlias = NDArray[np.float64]
     NewBoolTable: TypeAlias = NDArray[np.bool_]
     NewCodeTable: TypeAlias = NDArray[np.int32]
     NewBitTable: TypeAlias = NDArray[np.uint64]
+    NewSingles: TypeAlias = NDArray[np.float32]
+    NewSingleTable: TypeAlias = NDArray[np.float32]
+    FloatTables: TypeAlias = NDArray[np.float64]
+    NewFloatTables: TypeAlias = NDArray[np.float64]
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
-    IntBox = AnyFloatTable = NewAnyFloatTable = NewFloatBox = NewSigns = NewBits = NewBitTable = object
+    IntTables = AnyFloatTable = NewAnyFloatTable = NewSigns = NewBits = NewBitTable = object
+    ShortTable = ShortTables = SingleTable = NewSingles = NewSingleTable = FloatTables = NewFloatTables = object
 
 INFINITY = math.inf
-ceil, exp, floor, sqrt = math.ceil, math.exp, math.floor, math.sqrt
+floor, sqrt = math.floor, math.sqrt
 INTERPRETED = "SYMVEIL_INTERPRETED"
 
 
 def log(number: float) -> float:
     """C's logarithm, which has a value at 0."""
     return math.log(number) if number else -math.inf
+
+
+def exp(number: float) -> float:
+    """C's exponential, which is infinite where it is too large."""
+    try:
+        return math.exp(number)
+    except OverflowError:
+        return math.inf
+
+
+def ceil(number: float) -> float:
+    """C's: a float, of the infinite ones too."""
+    return float(math.ceil(number)) if math.isfinite(number) else number
 
 
 def wrapped(number: int) -> int:

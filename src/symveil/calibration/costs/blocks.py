@@ -17,6 +17,7 @@ from itertools import product
 import numpy as np
 from scipy import sparse
 
+from symveil.calibration.costs.block_loops import Paths, Prices
 from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
 from symveil.numbers.ranges import offsets
 
@@ -38,7 +39,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Paths that may be compared with each other, group by group; see `roots.root_bounds`.
+    """Paths that may be compared with each other, group by group; see `block_loops.root_bounds`.
 
     `origin[k]` is the state that path k starts from: on a chain that of its group; elsewhere w's and v's may differ.
     `spare[g]`: how many differences the words of a group may still have after this block; apart[x, y] is how many they
@@ -59,6 +60,12 @@ class Groups:
     def row_of(self) -> Integers:
         """The left anchor of each path."""
         return np.repeat(self.row, np.diff(self.first))
+
+    def as_paths(self, steps: Integers) -> Paths:
+        """As the loops take them, with the symbols or the states of their steps."""
+        return Paths(
+            self.first, self.row, self.spare, steps, self.end, self.may_own, self.may_other, self.apart
+        )  # fmt: skip
 
     def only(self, remaining: Booleans) -> Groups:
         """Some of the paths, with the groups that they are in."""
@@ -91,6 +98,10 @@ class BlockValues:
         costs = graph.weights.costs
         self._rate, self._period = float(graph.weights.rate), costs.period
         self._value = np.array([float(value) for value in costs.values])
+
+    def prices(self, target: float) -> Prices:
+        """As the loops take them."""
+        return Prices(self._value, self._rate, self._period, target)
 
     def least(self, kind: Kind) -> float:
         """What a block is worth where Z(v) ≤ Z(w): pairs are not looked at below that."""

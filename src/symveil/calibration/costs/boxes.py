@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.costs.blocks import Kind, tail_of
-from symveil.calibration.costs.contexts import extended, left_contexts, right_contexts
+from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, next_boxes
+from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
-from symveil.calibration.costs.steps import enclose, enclose_longer, next_left_boxes, next_right_boxes
 from symveil.graphs.csr import Csr
 from symveil.numbers.ranges import offsets, spread
 from symveil.trellis.passes import Trellis, backward
@@ -164,6 +164,7 @@ class Boxes:
     high: NDArray[np.float32]
     valid: Booleans
     slot_of: Integers
+    kept: Slots  # the same arrays, as the loops take them
 
     def slots(self, begin: int, end: int) -> tuple[int, int]:
         """The range of slots of the steps begin … end."""
@@ -213,7 +214,7 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
 
 def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     """Boxes of what comes before, from the exact start onwards."""
-    kappa, following, phase = graph.automaton
+    _, _, phase = graph.automaton
     rows = windows(graph.back, graph.earlier, longest)
     low, high, valid = _nothing(graph, rows)
     for start in graph.starts:
@@ -223,9 +224,8 @@ def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     plan.add(0, low, high, valid)
     for step in range(1, graph.steps + 1):
         next_first = rows.next_first[0 if step <= longest else 1]
-        low, high, valid = next_left_boxes(
-            graph.first, graph.other, graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels,
-            kappa, following, graph.metric_at[step], phase, rows.state, next_first, rows.following,
+        low, high, valid = next_boxes(
+            graph.moves, True, graph.metric_at[step], phase, rows.state, next_first, rows.following,
             low, high, valid, graph.live[step], slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
@@ -234,7 +234,7 @@ def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
 
 def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     """Boxes of what follows, from the exact end backwards."""
-    kappa, following, phase = graph.automaton
+    _, _, phase = graph.automaton
     rows = windows(graph.first, graph.other, longest)
     low, high, valid = _nothing(graph, rows)
     ends = np.repeat(graph.final, graph.phases)
@@ -249,9 +249,8 @@ def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
     plan.add(graph.steps, low, high, valid)
     for step in range(graph.steps - 1, -1, -1):
         next_first = rows.next_first[0 if graph.steps - step <= longest else 1]
-        low, high, valid = next_right_boxes(
-            graph.first, graph.other, graph.back, graph.earlier, graph.weight, graph.symbol, graph.levels,
-            kappa, following, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
+        low, high, valid = next_boxes(
+            graph.moves, False, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
             low, high, valid, graph.live[step], slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
@@ -275,6 +274,11 @@ class _Plan:
         self._low = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._high = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._valid = np.zeros((slots, rows.count), dtype=np.bool_)
+        self._nothing_outside = np.zeros(rows.count)
+        self._kept = Slots(
+            np.arange(rows.count + 1) * width, self._low.reshape(slots, -1), self._high.reshape(slots, -1),
+            np.zeros((slots, rows.count)), self._valid,
+        )  # fmt: skip
 
     def add(self, step: int, low: Floats, high: Floats, valid: Booleans) -> None:
         """A step's boxes, those of shorter windows around them, and the slot around both."""
@@ -284,12 +288,12 @@ class _Plan:
             enclose_longer(
                 rows.first, rows.other, int(rows.begin[length]), int(rows.begin[length + 1]), low, high, valid
             )
-        enclose(self._low[slot], self._high[slot], self._valid[slot], low, high, valid)
+        enclose(self._kept, slot, low.reshape(-1), high.reshape(-1), self._nothing_outside, valid)
         valid[: rows.begin[whole]] = False  # words go on from the longest
 
     def boxes(self) -> Boxes:
         """What was collected."""
-        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of)
+        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of, self._kept)
 
 
 class Surroundings:
@@ -312,28 +316,25 @@ class Surroundings:
 
     def longer(self, boxes: Boxes, state: int, paths: Integers, remaining: Booleans) -> tuple[Integers, Integers]:
         """The kept paths, each with one more state known, and which row each comes from."""
-        return extended(boxes.rows.first, boxes.rows.other, state, paths, remaining)  # type: ignore[no-any-return]
+        kept, rows = np.flatnonzero(remaining), boxes.rows
+        now = paths[kept, -1] if paths.shape[1] else np.full(len(kept), state)
+        which, edge = spread(rows.first[now + 1] - rows.first[now], rows.first[now])
+        return np.column_stack([paths[kept[which]], rows.other[edge]]), kept[which]
 
     def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l and ω at the state before the block, a column for each path."""
-        graph = self._graph
-        kappa, following, _ = graph.automaton
-        boxes, step = self._left, self._low - 1
-        anchor = step - max(0, paths.shape[1] - boxes.rows.longest)
-        return left_contexts(  # type: ignore[no-any-return]
-            graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, step, state, paths,
-        )  # fmt: skip
+        anchor = self._low - 1 - max(0, paths.shape[1] - self._left.rows.longest)
+        return self._boxes(self._left, anchor, self._low - 1, state, paths, forwards=True)
 
     def boxes_after(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l' and ω' at the state after the block, a column for each path."""
-        graph = self._graph
-        kappa, following, _ = graph.automaton
-        boxes = self._right
-        anchor = self._end + max(0, paths.shape[1] - boxes.rows.longest)
-        return right_contexts(  # type: ignore[no-any-return]
-            graph.first, graph.other, graph.weight, graph.symbol, graph.levels, kappa, following,
-            graph.metric_at, boxes.low, boxes.high, boxes.valid, *boxes.slots(anchor, anchor + self._span),
-            boxes.rows.state, boxes.rows.longest, self._end, state, paths,
+        anchor = self._end + max(0, paths.shape[1] - self._right.rows.longest)
+        return self._boxes(self._right, anchor, self._end, state, paths, forwards=False)
+
+    def _boxes(
+        self, boxes: Boxes, anchor: int, step: int, state: int, paths: Integers, *, forwards: bool
+    ) -> tuple[Booleans, Floats, Floats]:
+        return context_boxes(
+            self._graph.moves, forwards, boxes.kept, *boxes.slots(anchor, anchor + self._span), boxes.rows.state,
+            boxes.rows.longest, step, state, paths,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.costs.step_loops import EveryState
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import live_states
@@ -78,6 +79,17 @@ class CostGraph:
             result = np.pad(result, ((0, 0), (0, 1), (0, 1)), constant_values=-1)
             result[:, -1, -1] = 0
         return result
+
+    @computed_once
+    def moves(self) -> EveryState:
+        """As the loops over all states take it."""
+        kappa, following, _ = self.automaton
+        return EveryState(*self.edges, kappa, following, self.metric_at, self.symbol, self.levels)
+
+    @property
+    def edges(self) -> tuple[Integers, Integers, Floats, Integers, Integers, Floats]:
+        """As loops take them: ahead, then backwards."""
+        return self.first, self.other, self.weight, self.back, self.earlier, self.earlier_weight
 
     @computed_once
     def widest(self) -> int:

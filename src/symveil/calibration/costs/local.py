@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from symveil.calibration.costs.ball_blocks import open_pairs, path_extremes, prove_pairs
-from symveil.calibration.costs.ball_steps import enclose_balls, left_box_step, right_box_step
+from symveil.calibration.costs.ball_block_loops import open_pairs, path_extremes, prove_pairs
+from symveil.calibration.costs.ball_loops import NearStates, left_box_step, right_box_step
 from symveil.calibration.costs.balls import Balls
 from symveil.calibration.costs.blocks import FINAL, WHOLE, BlockValues, Groups, Kind, block_groups, classes
+from symveil.calibration.costs.box_loops import Slots, enclose
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
@@ -37,17 +37,10 @@ _WORTH_KNOWING = 1.25  # a search goes on up to so far above its limit: how far 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BallBoxes:
-    """Boxes over balls; slot_of[j] is the slot of step j. `tail`: all that is outside (left), the most (right)."""
+    """Boxes over balls; slot_of[j] is the slot of step j. Their `tail`: all outside (left), the most there (right)."""
 
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
-    tail: Floats
-    valid: Booleans
+    kept: Slots
     slot_of: Integers
-
-    def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats, Booleans]:
-        """As the loops take them."""
-        return self.low, self.high, self.tail, self.valid
 
 
 class LocalSearch(BlockValues):
@@ -60,10 +53,9 @@ class LocalSearch(BlockValues):
         self._balls = balls
         self._noted: dict[Kind, float] = {}  # the bound of the pair that words were made of
         kappa, following, phase = graph.automaton
-        self._moves = (
-            graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight,
-            balls.first, balls.state, balls.level, kappa, following, balls.far, balls.leaving, balls.spread,
-            graph.metric_at,
+        self._moves = NearStates(
+            *graph.edges, kappa, following, graph.metric_at, balls.first, balls.state, balls.level, balls.far,
+            balls.leaving, balls.spread,
         )  # fmt: skip
         self.left, self.right = at_once(lambda forwards: self._boxes(forwards=forwards, phase=phase), (True, False))
         self._state_of = np.full(int(graph.symbol.max()) + 1, -1, dtype=np.int64)
@@ -72,38 +64,25 @@ class LocalSearch(BlockValues):
 
     def _boxes(self, *, forwards: bool, phase: int) -> BallBoxes:
         graph, balls = self.graph, self._balls
-        kappa, following, _ = graph.automaton
         entries = int(balls.first[-1]) * graph.phases
         slot_of = slot_plan(graph.steps, max(3, _MOST_BYTES // (8 * entries)), max(self._near_ends, self.adjacency + 2))
         slots = int(slot_of[-1]) + 1
-        stored = BallBoxes(
-            np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, entries), dtype=np.float32),
-            np.zeros((slots, graph.size)), np.zeros((slots, graph.size), dtype=np.bool_), slot_of,
+        kept = Slots(
+            balls.first * graph.phases, np.zeros((slots, entries), dtype=np.float32),
+            np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, graph.size)),
+            np.zeros((slots, graph.size), dtype=np.bool_),
         )  # fmt: skip
         low, high, tail, valid = self._at_the_start(phase) if forwards else self._at_the_end(phase)
 
-        def keep(step: int) -> None:
-            slot = slot_of[step]
-            enclose_balls(
-                balls.first, graph.phases, stored.low[slot], stored.high[slot], stored.tail[slot], stored.valid[slot],
-                low, high, tail, valid,
-            )  # fmt: skip
-
-        keep(0 if forwards else graph.steps)
+        enclose(kept, slot_of[0 if forwards else graph.steps], low, high, tail, valid)
+        box_step = left_box_step if forwards else right_box_step
         for step in range(1, graph.steps + 1) if forwards else range(graph.steps - 1, -1, -1):
-            if forwards:
-                low, high, tail, valid = left_box_step(
-                    *self._moves[:-1], graph.metric_at[step], phase, low, high, tail, valid, graph.live[step],
-                    slack_of(graph),
-                )  # fmt: skip
-            else:
-                low, high, tail, valid = right_box_step(
-                    graph.back, graph.earlier, graph.first, graph.other, graph.weight, balls.first, balls.state,
-                    balls.level, kappa, following, balls.far, balls.spread, graph.metric_at[step + 1], phase,
-                    low, high, tail, valid, graph.live[step], slack_of(graph),
-                )  # fmt: skip
-            keep(step)
-        return stored
+            low, high, tail, valid = box_step(
+                self._moves, graph.metric_at[step if forwards else step + 1], phase, low, high, tail, valid,
+                graph.live[step], slack_of(graph),
+            )  # fmt: skip
+            enclose(kept, slot_of[step], low, high, tail, valid)
+        return BallBoxes(kept, slot_of)
 
     def _own_entries(self, phase: int) -> Integers:
         balls = self._balls
@@ -170,9 +149,8 @@ class LocalSearch(BlockValues):
         right_slots = (int(self.right.slot_of[low + steps - 1]), int(self.right.slot_of[high + steps - 1]) + 1)
         weights = self._weights(groups, states, low, left_slots, right_slots)
         pairs, worst = open_pairs(
-            self._balls.first, self._balls.state, self._balls.level, self._value, graph.metric_at, low, kind.length,
-            self._largest_step, self._rate, self._period, outcome.high, groups.first, states, graph.final, weights,
-            at_end,
+            self._moves, self.prices(outcome.high), groups.as_paths(states), low, kind.length, self._largest_step,
+            graph.final, weights, at_end,
         )  # fmt: skip
         if worst[0] < 0:
             return
@@ -193,10 +171,10 @@ class LocalSearch(BlockValues):
         parts = slices(len(pairs), fewest=_ENOUGH_PAIRS)
 
         def proved(part: slice) -> tuple[Floats, int]:
-            return prove_pairs(  # type: ignore[no-any-return]
-                *self._moves, *self.left.arrays(), *self.right.arrays(), self.left.slot_of, self.right.slot_of,
-                graph.final, at_end, low, high, graph.live, rows, states, pairs[part], self._rate,
-                self._period, outcome.high, nodes, _FARTHEST, self._balls.widest, graph.rounding,
+            return prove_pairs(
+                self._moves, self.left.kept, self.right.kept, self.left.slot_of, self.right.slot_of, graph.final,
+                at_end, low, high, graph.live, rows, states, pairs[part], self.prices(outcome.high), nodes, _FARTHEST,
+                self._balls.widest, graph.rounding,
             )  # fmt: skip
 
         for part, (ratios, used) in zip(parts, at_once(proved, parts), strict=True):
@@ -217,9 +195,9 @@ class LocalSearch(BlockValues):
         prefix_first = offsets(np.bincount(prefix))
         widths = np.diff(balls.first)[states[member, half - 1]] * graph.phases
         suffix_first = offsets(widths)
-        return path_extremes(  # type: ignore[no-any-return]
-            *self._moves, *self.left.arrays(), *self.right.arrays(), left_slots, right_slots, low, half, prefix_first,
-            order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,
+        return path_extremes(
+            self._moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots), low, half,
+            prefix_first, order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,
         )  # fmt: skip
 
     # --- the lower end -------------------------------------------------------------------------------

@@ -17,15 +17,15 @@ from functools import partial
 
 import numpy as np
 
+from symveil.calibration.costs.block_loops import children_bounds, root_bounds
 from symveil.calibration.costs.blocks import BlockValues, Groups, Kind, block_groups, classes, tail_of
 from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes
-from symveil.calibration.costs.contexts import context_bounds
+from symveil.calibration.costs.context_loops import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
-from symveil.calibration.costs.halves import not_yet_proved, weights_of_paths
-from symveil.calibration.costs.nodes import children_bounds
+from symveil.calibration.costs.half_loops import not_yet_proved
+from symveil.calibration.costs.halves import weights_of_paths
 from symveil.calibration.costs.outcome import LossyPair, Node, Outcome, at_once
-from symveil.calibration.costs.roots import root_bounds
-from symveil.calibration.costs.steps import total_of_word
+from symveil.calibration.costs.step_loops import total_of_word
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
 _GROUPS_AT_ONCE = 256
@@ -48,14 +48,6 @@ class BlockSearch(BlockValues):
         widest = max(near_ends, adjacency + 2)
         sides = (left_boxes, right_boxes)
         self.left, self.right = at_once(lambda side: side(graph, widest, window), sides)
-        kappa, following, _ = graph.automaton
-        self._arrays = (
-            graph.back, graph.earlier, graph.earlier_weight, graph.first, graph.other, graph.weight, graph.symbol,
-            graph.levels, kappa, following, graph.metric_at,
-        )  # fmt: skip
-        self._boxes = (
-            self.left.low, self.left.high, self.left.valid, self.right.low, self.right.high, self.right.valid,
-        )  # fmt: skip
 
     # --- one kind of block ---------------------------------------------------------------------------
 
@@ -178,10 +170,9 @@ class BlockSearch(BlockValues):
         parts = [groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row))) for begin in begins]
 
         def bounded(part: Groups) -> tuple[Floats, bool]:
-            return root_bounds(  # type: ignore[no-any-return]
-                *self._arrays, *self._boxes, np.array(left_slots), np.array(right_slots),
-                part.first, part.row, part.spare, part.paths, part.end, part.may_own, part.may_other, part.apart,
-                low, kind.length, self._value, self._rate, self._period, target, self.graph.rounding,
+            return root_bounds(
+                self.graph.moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots),
+                part.as_paths(part.paths), low, kind.length, self.prices(target), self.graph.rounding,
             )  # fmt: skip
 
         for part, (result, some) in zip(parts, at_once(bounded, parts), strict=True):
@@ -206,10 +197,12 @@ class BlockSearch(BlockValues):
             return groups
         _, _, phase = self.graph.automaton
         own = np.arange(self.graph.size) * self.graph.phases + phase
-        end_high = self.right.high[slots[1][0] : slots[1][1], : self.graph.size, own].max(axis=0).astype(np.float64)
+        end_high = (
+            self.right.high[slots[1][0] : slots[1][1], : self.graph.size, own].max(axis=0).astype(np.float64, order="C")
+        )
         still, (one, two, ratio) = not_yet_proved(
-            self.graph.levels, self._value, self.graph.metric_at, begins[0], kind.length, self._rate, self._period,
-            target, weights, groups.first, groups.paths, groups.end, end_high,
+            self.graph.moves, self.prices(target), groups.as_paths(groups.paths), begins[0], kind.length, weights,
+            end_high,
         )  # fmt: skip
         if one >= 0:
             outcome.exists = True
@@ -288,7 +281,8 @@ class BlockSearch(BlockValues):
                 results = np.empty((0, 6))
                 break
             results = context_bounds(
-                *self._arrays, own, other, root.low, kind.length, least, wide, end_least, end_wide, still,
+                self.graph.moves, own, other, root.low, kind.length, least, wide, end_least, end_wide,
+                np.ascontiguousarray(still),
                 lowest, largest, self.graph.rounding,
             )  # fmt: skip
             row, column = results[:, 0].astype(np.int64), results[:, 1].astype(np.int64)
@@ -401,7 +395,7 @@ class BlockSearch(BlockValues):
             right_slots[k] = self.right.slots(end, end + span)
         lead = parts[0].lead
         results = children_bounds(
-            *self._arrays, *self._boxes,
+            self.graph.moves, self.left.kept, self.right.kept,
             np.array([part.own for part in parts], dtype=np.int64),
             np.array([part.other for part in parts], dtype=np.int64),
             begin, lead, lead + kind.length,
@@ -452,12 +446,9 @@ class BlockSearch(BlockValues):
     def log_ratio(self, start: int, own: tuple[int, ...], other: tuple[int, ...]) -> float:
         """ln Z(v)/Z(w) of two words, in floats."""
         graph = self.graph
-        kappa, following, phase = graph.automaton
+        _, _, phase = graph.automaton
         totals = [
-            total_of_word(
-                graph.back, graph.earlier, graph.earlier_weight, graph.symbol, graph.levels, kappa, following,
-                graph.metric_at, np.array(word, dtype=np.int64), start, phase, graph.final, graph.steps,
-            )
+            total_of_word(graph.moves, np.array(word, dtype=np.int64), start, phase, graph.final, graph.steps)
             for word in (own, other)
-        ]  # fmt: skip
+        ]
         return float(totals[1] - totals[0])

@@ -1,0 +1,475 @@
+"""One step of vectors that are kept over balls, and of their boxes: the compiled part of `balls`.
+
+See docs/theory/certificates.md, *Balls*. A vector over the ball of t has the entry k·F + φ for the k-th state of the
+ball in phase φ. What lies outside is bounded, never dropped: on the left by the sum of all weight there (`tail`), on
+the right by the largest value there. States that no edge leads to are empty after the first step and are not counted.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+
+from symveil.numbers.compiled import built_from
+
+if not cython.compiled:
+    from numpy.typing import NDArray
+
+    from symveil.calibration.costs.box_loops import settle
+    from symveil.calibration.costs.step_loops import Arcs, Moves, largest_fraction
+    from symveil.numbers.compiled import (
+        INFINITY,
+        Bools,
+        Floats,
+        FloatTable,
+        Ints,
+        IntTable,
+        NewBools,
+        NewFloats,
+        NewInts,
+        ShortTable,
+    )
+
+built_from("", __name__)
+
+_MANY_EDGES = cython.declare(cython.longlong, 64)  # from one state: then all of them are counted as leaving the ball
+
+
+@cython.cclass
+class NearStates(Moves):
+    """Moves of vectors over balls: see `balls.Balls`."""
+
+    def __init__(
+        self,
+        first: Ints,
+        other: Ints,
+        weight: Floats,
+        back: Ints,
+        earlier: Ints,
+        earlier_weight: Floats,
+        kappa: FloatTable,
+        following: IntTable,
+        metric_at: Ints,
+        ball_first: Ints,
+        ball_state: Ints,
+        ball_level: ShortTable,
+        far: Floats,
+        leaving: Floats,
+        spread: cython.double,
+    ) -> None:
+        super().__init__(first, other, weight, back, earlier, earlier_weight, kappa, following, metric_at)
+        self.ball_first, self.ball_state, self.ball_level = ball_first, ball_state, ball_level
+        self.far, self.leaving, self.spread = far, leaving, spread
+        row = np.repeat(np.arange(self.size), np.diff(ball_first))
+        self.ball_own = np.flatnonzero(np.asarray(ball_state) == row)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        balls = np.asarray(self.ball_first), np.asarray(self.ball_state), np.asarray(self.ball_level)
+        outside = np.asarray(self.far), np.asarray(self.leaving), self.spread
+        return NearStates, (*super().__reduce__()[1], *balls, *outside)
+
+
+@cython.cclass
+class Marks:
+    """index[y], target[y]: where y is in the ball that a vector is over, and in the one that it moves to, or −1."""
+
+    def __init__(self, size: cython.longlong) -> None:
+        self.index, self.target = np.full(size, -1), np.full(size, -1)
+
+
+def mark(moves: NearStates, t: cython.longlong, index: NewInts) -> None:
+    """index[y] = where y is in t's ball."""
+    for k in range(moves.ball_first[t], moves.ball_first[t + 1]):
+        index[moves.ball_state[k]] = k - moves.ball_first[t]
+
+
+def unmark(moves: NearStates, t: cython.longlong, index: NewInts) -> None:
+    """Undo `mark`."""
+    for k in range(moves.ball_first[t], moves.ball_first[t + 1]):
+        index[moves.ball_state[k]] = -1
+
+
+def leaving_ball(moves: NearStates, x: cython.longlong, index: NewInts) -> float:
+    """The weight of all edges from x to states that are not marked, or more."""
+    if moves.ahead.first[x + 1] - moves.ahead.first[x] > _MANY_EDGES:
+        return float(moves.leaving[x])
+    total: cython.double = 0.0
+    for e in range(moves.ahead.first[x], moves.ahead.first[x + 1]):
+        if index[moves.ahead.other[e]] < 0:
+            total += moves.ahead.weight[e]
+    return total
+
+
+def move_forward(
+    moves: NearStates,
+    metric: cython.longlong,
+    s: cython.longlong,
+    t: cython.longlong,
+    now: Floats,
+    after: NewFloats,
+    marks: Marks,
+) -> float:
+    """after = what reaches the ball of t from `now`, over the ball of s; the weight that reaches states outside it."""
+    phases = moves.phases
+    mark(moves, s, marks.index)
+    mark(moves, t, marks.target)
+    for k in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+        y, level = moves.ball_state[moves.ball_first[t] + k], moves.ball_level[metric, moves.ball_first[t] + k]
+        for phase in range(phases):
+            if level < 0:
+                after[k * phases + phase] = 0.0
+                continue
+            total = 0.0
+            for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
+                p = marks.index[moves.behind.other[e]]
+                if p >= 0:
+                    total += moves.behind.weight[e] * now[p * phases + phase]
+            after[k * phases + moves.following[level, phase]] = total * moves.kappa[level, phase]
+    lost: cython.double = 0.0
+    for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+        outside = leaving_ball(moves, moves.ball_state[moves.ball_first[s] + k], marks.target)
+        if outside > 0.0:
+            for phase in range(phases):
+                lost += now[k * phases + phase] * outside * moves.far[phase]
+    unmark(moves, s, marks.index)
+    unmark(moves, t, marks.target)
+    return lost
+
+
+def move_smaller(
+    moves: NearStates,
+    metric: cython.longlong,
+    s: cython.longlong,
+    t: cython.longlong,
+    u: cython.longlong,
+    now: Floats,
+    after: NewFloats,
+    marks: Marks,
+) -> None:
+    """As `move_forward` to the ball of t, with the smaller of the weights against t and u; nothing outside theirs."""
+    phases = moves.phases
+    mark(moves, s, marks.index)
+    mark(moves, u, marks.target)
+    for k in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+        y = moves.ball_state[moves.ball_first[t] + k]
+        for phase in range(phases):
+            after[k * phases + phase] = 0.0
+        if marks.target[y] < 0:
+            continue
+        one = moves.ball_level[metric, moves.ball_first[u] + marks.target[y]]
+        two = moves.ball_level[metric, moves.ball_first[t] + k]
+        if one < 0 or two < 0:
+            continue
+        for phase in range(phases):
+            if moves.following[one, phase] != moves.following[two, phase]:
+                continue
+            total = 0.0
+            for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
+                p = marks.index[moves.behind.other[e]]
+                if p >= 0:
+                    total += moves.behind.weight[e] * now[p * phases + phase]
+            after[k * phases + moves.following[two, phase]] = total * min(
+                moves.kappa[one, phase], moves.kappa[two, phase]
+            )
+    unmark(moves, s, marks.index)
+    unmark(moves, u, marks.target)
+
+
+def move_backward(
+    moves: NearStates,
+    metric: cython.longlong,
+    s: cython.longlong,
+    t: cython.longlong,
+    now: Floats,
+    beyond: cython.double,
+    before: NewFloats,
+    marks: Marks,
+) -> float:
+    """before = what follows the ball of s, if `now` follows that of t and no more than `beyond` the states outside.
+
+    Returns the most that can follow a state outside the ball of s.
+    """
+    phases = moves.phases
+    total: cython.double
+    mark(moves, s, marks.index)
+    mark(moves, t, marks.target)
+    for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+        x = moves.ball_state[moves.ball_first[s] + k]
+        for phase in range(phases):
+            total = 0.0
+            for e in range(moves.ahead.first[x], moves.ahead.first[x + 1]):
+                p = marks.target[moves.ahead.other[e]]
+                if p < 0:
+                    if beyond > 0.0:
+                        total += moves.ahead.weight[e] * moves.far[phase] * beyond
+                    continue
+                level = moves.ball_level[metric, moves.ball_first[t] + p]
+                if level >= 0:
+                    worth = now[p * phases + moves.following[level, phase]]
+                    total += moves.ahead.weight[e] * moves.kappa[level, phase] * worth
+            before[k * phases + phase] = total
+    most: cython.double = 0.0
+    if beyond > 0.0:
+        for phase in range(phases):
+            most = max(most, moves.far[phase] * beyond)
+    for p in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+        y, level = moves.ball_state[moves.ball_first[t] + p], moves.ball_level[metric, moves.ball_first[t] + p]
+        if level < 0 or not _has_outside(moves.behind, y, marks.index):
+            continue
+        for phase in range(phases):
+            most = max(most, moves.kappa[level, phase] * now[p * phases + moves.following[level, phase]])
+    unmark(moves, s, marks.index)
+    unmark(moves, t, marks.target)
+    return most * moves.spread
+
+
+def _has_outside(behind: Arcs, y: cython.longlong, index: NewInts) -> bool:
+    """Whether a state that is not marked leads to y, of those that some edge leads to."""
+    for e in range(behind.first[y], behind.first[y + 1]):
+        x = behind.other[e]
+        if index[x] < 0 and behind.first[x] < behind.first[x + 1]:
+            return True
+    return False
+
+
+def left_box_step(
+    moves: NearStates,
+    metric: cython.longlong,
+    start_phase: cython.longlong,
+    low: Floats,
+    high: Floats,
+    tail: Floats,
+    valid: Bools,
+    live: Bools,
+    slack: cython.double,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Boxes of α(y)/α(own) one step later, and of the sum over all states outside the ball."""
+    size, phases = moves.size, moves.phases
+    results = np.full(len(low), np.inf), np.zeros(len(high)), np.zeros(size), np.zeros(size, dtype=np.bool_)
+    new_low: NewFloats = results[0]
+    new_high: NewFloats = results[1]
+    new_tail: NewFloats = results[2]
+    new_valid: NewBools = results[3]
+    behind: Arcs = moves.behind
+    ahead: Arcs = moves.ahead
+    index: NewInts = np.full(size, -1)
+    target: NewInts = np.full(size, -1)
+    sharing: NewInts = np.full(size, -1)
+    entries: Ints = np.asarray(moves.ball_first) * phases
+    own: Ints = np.asarray(moves.ball_own) * phases + start_phase
+    own_low: NewFloats = np.zeros(size)
+    own_high: NewFloats = np.zeros(size)
+    below_low: cython.double
+    below_high: cython.double
+    above_low: cython.double
+    above_high: cython.double
+    most_far: cython.double
+    most: cython.double
+    least: cython.double
+    outside: cython.double
+    with cython.nogil:
+        up, down = 1.0 + slack, 1.0 - slack
+        for t in range(size):
+            if not live[t]:
+                continue
+            begin = moves.ball_first[t] * phases
+            for r in range(behind.first[t], behind.first[t + 1]):
+                s = behind.other[r]
+                if not valid[s]:
+                    continue
+                new_valid[t] = True
+                mark(moves, s, index)
+                base = moves.ball_first[s] * phases
+                for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+                    x = moves.ball_state[moves.ball_first[s] + k]
+                    own_low[x] = low[base + k * phases + start_phase]
+                    own_high[x] = high[base + k * phases + start_phase]
+                below_low, below_high, most_far = 0.0, 0.0, 0.0
+                for e in range(behind.first[t], behind.first[t + 1]):
+                    x = behind.other[e]
+                    if index[x] >= 0:
+                        below_low += behind.weight[e] * own_low[x]
+                        below_high += behind.weight[e] * own_high[x]
+                    elif behind.first[x] < behind.first[x + 1]:
+                        own_low[x], own_high[x] = 0.0, tail[s]
+                        most_far = max(most_far, behind.weight[e])
+                    else:
+                        own_low[x], own_high[x] = 0.0, 0.0
+                    if ahead.first[x + 1] - ahead.first[x] <= _MANY_EDGES:
+                        for f in range(ahead.first[x], ahead.first[x + 1]):
+                            sharing[ahead.other[f]] = r
+                if most_far > 0.0 and tail[s] > 0.0:
+                    below_high += most_far * tail[s]
+                for k in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+                    y = moves.ball_state[moves.ball_first[t] + k]
+                    level = moves.ball_level[metric, moves.ball_first[t] + k]
+                    if level < 0:
+                        for phase in range(phases):
+                            new_low[begin + k * phases + phase] = 0.0
+                        continue
+                    most_far = 0.0
+                    for e in range(behind.first[y], behind.first[y + 1]):
+                        x = behind.other[e]
+                        if index[x] < 0:
+                            own_low[x], own_high[x] = 0.0, 0.0
+                            if behind.first[x] < behind.first[x + 1]:
+                                own_high[x] = tail[s]
+                                most_far = max(most_far, behind.weight[e])
+                    for phase in range(phases):
+                        above_low, above_high = 0.0, 0.0
+                        for e in range(behind.first[y], behind.first[y + 1]):
+                            p = index[behind.other[e]]
+                            if p >= 0:
+                                above_low += behind.weight[e] * low[base + p * phases + phase]
+                                above_high += behind.weight[e] * high[base + p * phases + phase]
+                        if most_far > 0.0 and tail[s] > 0.0:
+                            above_high += most_far * tail[s]
+                        most = above_high / below_low
+                        least = above_low / below_high
+                        if phase == start_phase and sharing[y] == r:
+                            most = min(most, largest_fraction(behind, own_low, own_high, y, t, 0.0, slack))
+                            inverse = largest_fraction(behind, own_low, own_high, t, y, 0.0, slack)
+                            if inverse < INFINITY:
+                                least = max(least, 1.0 / inverse)
+                        entry = begin + k * phases + moves.following[level, phase]
+                        # an upper end may not underflow to 0
+                        new_high[entry] = max(new_high[entry], most * max(moves.kappa[level, phase], 2.0**-300) * up)
+                        new_low[entry] = min(new_low[entry], least * moves.kappa[level, phase] * down)
+                mark(moves, t, target)
+                outside, most_far = 0.0, 0.0
+                terms = (moves.ball_first[s + 1] - moves.ball_first[s]) * phases + 8
+                for phase in range(phases):
+                    most_far = max(most_far, moves.far[phase])
+                if most_far > 0.0:
+                    for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+                        edges = leaving_ball(moves, moves.ball_state[moves.ball_first[s] + k], target)
+                        if edges > 0.0:
+                            for phase in range(phases):
+                                outside += high[base + k * phases + phase] * edges * moves.far[phase]
+                    if tail[s] > 0.0:
+                        outside += tail[s] * moves.spread * most_far
+                new_tail[t] = max(new_tail[t], outside / below_low * (1.0 + 2.0 * slack + terms * 2.0**-50))
+                unmark(moves, t, target)
+                unmark(moves, s, index)
+        settle(entries, own, new_low, new_high, new_tail, new_valid)
+    return results
+
+
+def right_box_step(
+    moves: NearStates,
+    metric: cython.longlong,
+    start_phase: cython.longlong,
+    low: Floats,
+    high: Floats,
+    tail: Floats,
+    valid: Bools,
+    live: Bools,
+    slack: cython.double,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Boxes of β(y)/β(own) one step earlier, and of the largest outside the ball."""
+    size, phases = moves.size, moves.phases
+    results = np.full(len(low), np.inf), np.zeros(len(high)), np.zeros(size), np.zeros(size, dtype=np.bool_)
+    new_low: NewFloats = results[0]
+    new_high: NewFloats = results[1]
+    new_tail: NewFloats = results[2]
+    new_valid: NewBools = results[3]
+    behind: Arcs = moves.behind
+    ahead: Arcs = moves.ahead
+    index: NewInts = np.full(size, -1)
+    target: NewInts = np.full(size, -1)
+    sharing: NewInts = np.full(size, -1)
+    entries: Ints = np.asarray(moves.ball_first) * phases
+    own: Ints = np.asarray(moves.ball_own) * phases + start_phase
+    own_low: NewFloats = np.zeros(size)
+    own_high: NewFloats = np.zeros(size)
+    below_low: cython.double
+    below_high: cython.double
+    above_low: cython.double
+    above_high: cython.double
+    beyond: cython.double
+    most: cython.double
+    least: cython.double
+    outside: cython.double
+    with cython.nogil:
+        up, down = 1.0 + slack, 1.0 - slack
+        for s in range(size):
+            if not live[s]:
+                continue
+            begin = moves.ball_first[s] * phases
+            for r in range(ahead.first[s], ahead.first[s + 1]):
+                t = ahead.other[r]
+                if not valid[t]:
+                    continue
+                new_valid[s] = True
+                base = moves.ball_first[t] * phases
+                beyond = tail[t] if moves.far[0] > 0.0 else 0.0
+                mark(moves, t, target)
+                for p in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+                    y = moves.ball_state[moves.ball_first[t] + p]
+                    level = moves.ball_level[metric, moves.ball_first[t] + p]
+                    own_low[y], own_high[y] = 0.0, 0.0
+                    if level >= 0:
+                        entry = base + p * phases + moves.following[level, start_phase]
+                        worth = moves.kappa[level, start_phase]
+                        own_low[y] = low[entry] * worth
+                        if high[entry] > 0.0:
+                            own_high[y] = max(high[entry] * worth, 2.0**-600)
+                below_low, below_high = 0.0, 0.0
+                for e in range(ahead.first[s], ahead.first[s + 1]):
+                    y = ahead.other[e]
+                    if target[y] < 0:
+                        own_low[y], own_high[y] = 0.0, moves.far[start_phase] * beyond if beyond > 0.0 else 0.0
+                    below_low += ahead.weight[e] * own_low[y]
+                    below_high += ahead.weight[e] * own_high[y]
+                    if behind.first[y + 1] - behind.first[y] <= _MANY_EDGES:
+                        for f in range(behind.first[y], behind.first[y + 1]):
+                            sharing[behind.other[f]] = r
+                for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+                    x = moves.ball_state[moves.ball_first[s] + k]
+                    for phase in range(phases):
+                        above_low, above_high = 0.0, 0.0
+                        for e in range(ahead.first[x], ahead.first[x + 1]):
+                            y = ahead.other[e]
+                            p = target[y]
+                            if p < 0:
+                                own_low[y], own_high[y] = 0.0, 0.0
+                                if beyond > 0.0:
+                                    own_high[y] = moves.far[start_phase] * beyond
+                                    above_high += ahead.weight[e] * moves.far[phase] * beyond
+                                continue
+                            level = moves.ball_level[metric, moves.ball_first[t] + p]
+                            if level >= 0:
+                                entry = base + p * phases + moves.following[level, phase]
+                                worth = moves.kappa[level, phase]
+                                above_low += ahead.weight[e] * worth * low[entry]
+                                if high[entry] > 0.0:
+                                    above_high += ahead.weight[e] * max(worth * high[entry], 2.0**-600)
+                        most = above_high / below_low
+                        least = above_low / below_high
+                        if phase == start_phase and sharing[x] == r:
+                            most = min(most, largest_fraction(ahead, own_low, own_high, x, s, 0.0, slack))
+                            inverse = largest_fraction(ahead, own_low, own_high, s, x, 0.0, slack)
+                            if inverse < INFINITY:
+                                least = max(least, 1.0 / inverse)
+                        entry = begin + k * phases + phase
+                        new_high[entry] = max(new_high[entry], most * up)
+                        new_low[entry] = min(new_low[entry], least * down)
+                mark(moves, s, index)
+                outside = 0.0
+                if beyond > 0.0:
+                    for phase in range(phases):
+                        outside = max(outside, moves.far[phase] * beyond)
+                for p in range(moves.ball_first[t + 1] - moves.ball_first[t]):
+                    y = moves.ball_state[moves.ball_first[t] + p]
+                    level = moves.ball_level[metric, moves.ball_first[t] + p]
+                    if level < 0 or not _has_outside(behind, y, index):
+                        continue
+                    for phase in range(phases):
+                        worth = high[base + p * phases + moves.following[level, phase]]
+                        if worth > 0.0:
+                            outside = max(outside, moves.kappa[level, phase] * worth, 2.0**-600)
+                new_tail[s] = max(new_tail[s], outside * moves.spread / below_low * (1.0 + 2.0 * slack))
+                unmark(moves, s, index)
+                unmark(moves, t, target)
+        settle(entries, own, new_low, new_high, new_tail, new_valid)
+    return results
