@@ -1,11 +1,8 @@
-"""A law of words learned with one ε per person: five tables with noise, and the fit to them.
+"""A law of words learned with one ε per person: noisy tables, and the fit to them.
 
-The tables of an event log: lengths of cases, activities that a case has twice, and moves by position.
-
-A case that is longer than the longest public length counts with its first events and without an end; one that is
-shorter than the shortest does not count.
-
-The law of an event log learned with one ε per person: lengths, activities that cases repeat, moves by position.
+Of trips there are five tables, of moves, starts, ends, zones and lengths. Of an event log there are three: lengths of
+cases, activities that a case has twice, and moves by position. A case that is longer than the longest public length
+counts with its first events and without an end; one that is shorter than the shortest does not count.
 """
 
 from __future__ import annotations
