@@ -6,8 +6,12 @@ longer is ended. `boxes` begin with what the quick certificate proves; `all` is 
 
 What it said when certificates were sorted out: enumeration and halves decide wherever they are affordable. On small
 chains boxes do (20 states of degree 10, b = 1, ε = 2: 0.89 in 8 s), on large sparse ones blocks (714 roads, n = 49,
-b = 4, ε = 16: 0.996 in 9 s). On automata boxes decide with b = 1 (6 states, ε = 4: 0.85, windows 0.65), windows with
-b = 2 (0.77 in 0.4 s, boxes 0.65 in 98 s), and the spread at large ε (60 states, ε = 8: 0.998).
+b = 4, ε = 16: 0.996 in 9 s), and at small rates on chains with many detours (ring of 12, n = 30, b = 2, ε = 4: 0.745 in
+0.03 s; boxes at once prove 0.715 there). The first pass of boxes proves what blocks do at large rates, in two to four
+times their time (714 roads, n = 20, b = 1: 2.3 s a rate for 0.6 s). On automata boxes decide with b = 1 (6 states,
+ε = 4: 0.85 in 1 s, windows 0.65 in 0.03 s), windows with b = 2 and few states (6 states, ε = 4: 0.77 in 0.2 s, boxes
+0.65 in 98 s; 20 states, ε = 8: 0.54 in 2 s, boxes nothing in a minute), and the spread at large ε (60 states, ε = 8:
+0.998 with b = 1, 0.865 with b = 2, where windows take more than a minute or prove nothing).
 """
 
 from __future__ import annotations
@@ -25,12 +29,12 @@ import symveil as sv
 from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.block_bounds import chain_loss, chain_search
 from symveil.calibration.calibrate import calibrated_rate
-from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
-from symveil.calibration.meeting import met_rate
+from symveil.calibration.halves.rates import rate_by_halves
 from symveil.calibration.search import largest_rate
+from symveil.calibration.spread import spread_bound
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.examples.road_network import grid_roads, town
@@ -153,7 +157,7 @@ def _by_boxes(question: Question) -> Fraction | None:
 def _by_halves(question: Question) -> Fraction | None:
     if halves_work(question.weighting) > MOST_HALVES_WORK:
         return None
-    result = met_rate(question.weighting, epsilon=question.epsilon)
+    result = rate_by_halves(question.weighting, epsilon=question.epsilon)
     return None if result is None else result.rate
 
 

@@ -16,6 +16,7 @@ SHOTS = {
     "studio_release": ("release?source=network&epsilon=6", "light", ()),
     "studio_opacity": ("opacity?source=example-4", "dark", ("a", "a")),
     "studio_map": ("map?epsilon=6", "light", ()),
+    "studio_file": ("file?epsilon=4", "light", ()),
 }
 
 

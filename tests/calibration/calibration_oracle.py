@@ -9,17 +9,19 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from symveil.calibration import certify
+from symveil.calibration import block_bounds, certify, windows
 from symveil.calibration.answers import clear_answers
-from symveil.calibration.certificate import ProvedLoss
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage, runs
+from symveil.laws.guarantee import How
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.once import LastFew
@@ -34,14 +36,33 @@ def seeded(seed: int) -> random.Random:
 def forget() -> None:
     """Empty what calibration remembers in memory."""
     clear_answers()
-    certify._prepared = LastFew(8)
+    certify._proved = LastFew(512)
+    windows._known, block_bounds._known = LastFew(8), LastFew(8)
+
+
+def plain(language: RunLanguage, adjacency: int, *, with_prior: bool = False) -> Weighting:
+    """Exponential weights by Hamming distance."""
+    return Weighting(language=language, cost=hamming(language), adjacency=adjacency, with_prior=with_prior)
+
+
+def certified_rate(
+    language: RunLanguage, *, epsilon: Fraction, adjacency: int, with_prior: bool = False, progress: Any = None
+) -> CertifiedRate:
+    """The library's quick rate of such weights."""
+    return certify.quick_rate(plain(language, adjacency, with_prior=with_prior), epsilon=epsilon, progress=progress)
+
+
+def certified_loss(
+    language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False
+) -> tuple[Fraction, How]:
+    """What the library proves quickly of a rate, and how it is known."""
+    proved = certify.quick_loss(plain(language, adjacency, with_prior=with_prior), rate)
+    return proved.loss, proved.how
 
 
 def enumerated(language: RunLanguage, *, rate: Fraction, adjacency: int, with_prior: bool = False) -> ProvedLoss | None:
     """The library's own loss of all words, by Hamming distance."""
-    cost = hamming(language)
-    weighting = Weighting(language=language, cost=cost, adjacency=adjacency, with_prior=with_prior)
-    return Enumeration(weighting).loss(rate)
+    return Enumeration(plain(language, adjacency, with_prior=with_prior)).loss(rate)
 
 
 @dataclass(frozen=True)

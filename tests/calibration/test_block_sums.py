@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from calibration_oracle import certified_loss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration.certify import certified_loss
 from symveil.calibration.costs import blocks
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
 

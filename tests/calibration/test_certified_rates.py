@@ -9,10 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibration_oracle import automaton_case, chain_case, forget, random_chain_case, random_system_case, seeded
+from calibration_oracle import (
+    automaton_case,
+    certified_loss,
+    certified_rate,
+    chain_case,
+    forget,
+    random_chain_case,
+    random_system_case,
+    seeded,
+)
 
 from symveil.calibration import answers, certify
-from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
+from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.search import rounded_down
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage, runs

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calibration_oracle import certified_rate
 from cost_oracle import exact_loss, random_case, random_language
 
 import symveil as sv
 from symveil.calibration import enumeration
 from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.certify import certified_rate
 from symveil.calibration.costs import loss as loss_module
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.balls import balls_within

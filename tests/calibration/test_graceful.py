@@ -27,10 +27,9 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.effort import splits
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
-from symveil.calibration.meeting_blocks import BlockComparison
-from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_tables import HalfTables
-from symveil.calibration.meeting_windows import WindowSpread
+from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
+from symveil.calibration.halves.groups import Worst
+from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town
@@ -144,7 +143,7 @@ def test_windows_that_are_too_many_are_bounded_by_longer_ones(monkeypatch: pytes
     for _ in range(30):
         case = random_graceful_case(dice, least=5)
         with monkeypatch.context() as patch:
-            patch.setattr("symveil.calibration.meeting_windows._MOST_ENTRIES", 4)
+            patch.setattr("symveil.calibration.halves.blocks._MOST_ENTRIES", 4)
             merged = spread_of(case, 3)
         exact = case.windows()
         assert all(merged[size] >= exact[size] - 1e-9 for size in merged)

@@ -13,13 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from calibration_oracle import chain_case, forget
+from calibration_oracle import certified_loss, certified_rate, chain_case, forget
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import answers, certify, enumeration
-from symveil.calibration.certify import CertifiedRate, certified_loss, certified_rate
+from symveil.calibration import answers, certify, enumeration, windows
+from symveil.calibration.certificate import CertifiedRate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 
@@ -27,7 +27,7 @@ from symveil.models.markov_chain import MarkovChain
 @pytest.fixture(autouse=True)
 def only_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows would be a little sharper and take far longer."""
-    monkeypatch.setattr(certify, "window_search", lambda *_, **__: None)
+    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)
 
 
 def _ring(states: int) -> MarkovChain:
@@ -98,8 +98,8 @@ def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsi
 
 def test_an_honest_entry_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Fraction] = []
-    loss = certify.QuickProof._loss
-    monkeypatch.setattr(certify.QuickProof, "_loss", lambda proof, rate: (asked.append(rate), loss(proof, rate))[1])
+    loss = certify._quick_loss
+    monkeypatch.setattr(certify, "_quick_loss", lambda of, rate: (asked.append(rate), loss(of, rate))[1])
     honest = _ask()
     assert len(asked) > 1
     asked.clear()
@@ -122,6 +122,7 @@ def test_another_language_s_answer_is_not_this_one_s(own_cache: Path) -> None:
 def test_what_is_listed_does_not_ask_the_disk(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "load", lambda _: pytest.fail("the disk was asked"))
     assert _ask(runs(_ring(4), 4)).how == "exact"
+    assert not own_cache.exists()
 
 
 # --- files that are none -----------------------------------------------------------------------------

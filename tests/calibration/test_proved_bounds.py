@@ -14,6 +14,7 @@ import pytest
 from calibration_oracle import (
     Case,
     automaton_case,
+    certified_loss,
     chain_case,
     enumerated,
     random_chain_case,
@@ -25,8 +26,8 @@ from hypothesis import strategies as st
 
 from symveil.calibration import block_bounds, enumeration, windows
 from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
-from symveil.calibration.certify import certified_loss, spread_bound
 from symveil.calibration.costs.blocks import FINAL, total_over_blocks
+from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem

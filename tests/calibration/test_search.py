@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symveil.calibration.answers import Rates
+from symveil.calibration.bracket import Bracket
+from symveil.calibration.certificate import CertifiedRate, ProvedLoss
+from symveil.calibration.costs.pairs import pairs_of_public_words
 from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
+from symveil.calibration.weighting import Weighting
+from symveil.languages.costs import hamming
+from symveil.languages.runs import runs
+from symveil.models.markov_chain import MarkovChain
 
 EPSILON = Fraction(2)
 SAFE, LIMIT = EPSILON / 2, EPSILON  # adjacency 1: between the classic rate and the one that loses η alone
@@ -77,3 +85,45 @@ def test_rates_are_rounded_towards_zero_to_seven_digits(rate: Fraction) -> None:
     digits = (rounded.numerator * 10**60 // rounded.denominator) if rounded else 0
     assert rounded == 0 or len(str(digits).rstrip("0")) <= 7
     assert rounded_down(-rate) == 0
+
+
+# --- what a search keeps ----------------------------------------------------------------------------
+
+
+def _plain() -> Weighting:
+    words = runs(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 9)
+    return Weighting(language=words, cost=hamming(words), adjacency=2)
+
+
+def test_a_bracket_lies_between_what_is_proved_and_what_failed_or_is_ruled_out() -> None:
+    bracket = Bracket(_plain(), Fraction(4))
+    assert (bracket.lowest, bracket.highest) == (bracket.classic, bracket.limit) == (1, 2)
+    bracket.fail(Fraction(19, 10))
+    bracket.fail(Fraction(39, 20))  # a larger one says nothing new
+    bracket.succeed(Fraction(3, 2), ProvedLoss(Fraction(39, 10), "certified"))
+    bracket.succeed(Fraction(5, 4), ProvedLoss(Fraction(3), "certified"))  # nor does a smaller one
+    assert (bracket.lowest, bracket.highest) == (Fraction(3, 2), Fraction(19, 10))
+    bracket.pairs = pairs_of_public_words(bracket.weighting, bracket.limit)
+    assert bracket.highest == min(bracket.ruled_out(), Fraction(19, 10))
+    assert bracket.rules_out(bracket.limit) is (bracket.ruled_out() < bracket.limit)
+    found = bracket.certificate(*bracket.best)
+    assert (found.rate, found.loss, found.how) == (Fraction(3, 2), Fraction(39, 10), "certified")
+    assert found.worst_found == max(bracket.losses_at(Fraction(3, 2)))
+    assert found.ruled_out == float(bracket.ruled_out())
+
+
+@pytest.mark.parametrize(("claimed", "proved"), [("3/4", False), ("1", True), ("3/2", True), ("2", True), ("9", False)])
+def test_a_claimed_rate_is_proved_if_a_search_can_have_ended_with_it(claimed: str, proved: bool) -> None:
+    asked: list[Fraction] = []
+
+    def prove(rate: Fraction, entry: dict[str, str]) -> CertifiedRate:
+        assert entry == {}
+        asked.append(rate)
+        return CertifiedRate(rate, rate, "certified", 0.0)
+
+    found = Rates().best(
+        ("a question",), least=Fraction(1), most=Fraction(2), search=lambda: pytest.fail("a search"), prove=prove,
+        claimed=Fraction(claimed),
+    )  # fmt: skip
+    assert (found is not None) is proved
+    assert asked == [Fraction(claimed)] * proved

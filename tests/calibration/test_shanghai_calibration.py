@@ -10,8 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from calibration_oracle import certified_loss, certified_rate
 
-from symveil.calibration.certify import certified_loss, certified_rate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 

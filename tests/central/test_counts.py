@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.central.cells import GRID, Cells, PersonCounts, cells_of, contributed, dyadic_bins
-from symveil.central.counts import BOUNDS, chosen_bound, private_counts, read_bound
+from symveil.central.counts import BOUNDS, CountTerms, chosen_bound, private_counts, read_bound
 from symveil.central.noise import Query
 from symveil.estimation.statistics import Batch
 from symveil.languages.graph import word_graph
@@ -156,9 +156,8 @@ def test_the_same_keys_draw_the_same_table_and_other_keys_another() -> None:
 
     def table(key: int, name: str = "r"):
         keys = RecordKey(bytes([key]) * 32, name)
-        found = private_counts(
-            cells, lambda: batches(file), 2, names="abc", epsilon=Fraction(1), bound="auto", confidence=0.95, keys=keys
-        )
+        terms = CountTerms(epsilon=Fraction(1), bound="auto")
+        found = private_counts(cells, lambda: batches(file), 2, terms, names="abc", keys=keys)
         return found.numbers["count"].tolist()
 
     assert table(1) == table(1) != table(2)
@@ -180,10 +179,8 @@ def test_intervals_cover_as_often_as_they_say() -> None:
             cells,
             lambda: batches(file),
             len(file),
+            CountTerms(epsilon=Fraction(1, 2), bound=2),
             names=range(17),
-            epsilon=Fraction(1, 2),
-            bound=2,
-            confidence=0.95,
             keys=keys,
         )
         true = np.array([truth[tuple(codes)] for codes in found.codes.tolist()])

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from central.test_counts import batches
 from central.test_event_logs import support_of
 from symveil.central.cells import bin_names, cells_of
-from symveil.central.counts import private_counts
+from symveil.central.counts import CountTerms, private_counts
 from symveil.central.learned import LogLengths, LogMoves, LogRepeats, learn_law, learn_log
 from symveil.central.noise import Query
 from symveil.central.rules import Rules
@@ -43,10 +43,8 @@ def noise_of(run: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Draw
 
 def counted() -> object:
     cells = cells_of("ngrams:2", symbols=12, longest=20)
-    return private_counts(
-        cells, lambda: batches(FILE), len(FILE), names=SYMBOLS, epsilon=Fraction(1), bound="auto", confidence=0.9,
-        keys=KEYS,
-    )  # fmt: skip
+    terms = CountTerms(epsilon=Fraction(1), bound="auto", confidence=0.9)
+    return private_counts(cells, lambda: batches(FILE), len(FILE), terms, names=SYMBOLS, keys=KEYS)
 
 
 def learned() -> object:

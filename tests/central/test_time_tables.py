@@ -31,7 +31,7 @@ from symveil.central.time_tables import (
     time_queries,
 )
 from symveil.central.word_law import no_parameters
-from symveil.models.times import Period, WaitGrid, WallClock, hour_of, weekday_of
+from symveil.models.times import LAST_SECOND, Period, WaitGrid, WallClock, hour_of, weekday_of
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 DAY = 86_400
@@ -288,6 +288,15 @@ def test_starts_are_in_the_period_also_at_its_last_day_and_at_hours_of_the_clock
     _, lengths, instants = drawn(spring, 200)
     shown = spring.settings.clock.local(instants[np.cumsum(lengths) - lengths])
     assert set(hour_of(shown).tolist()) == {3}  # the hour from two to three does not exist on that day
+
+
+def test_cases_that_leave_the_calendar_end_at_its_last_second():
+    law = law_of(waits=np.eye(len(WaitGrid()))[[-1]])
+    law = replace(law, settings=replace(law.settings, period=Period.read("9998-12-31..9998-12-31")), weeks=np.ones(1))
+    _, lengths, instants = drawn(law, 50)
+    assert lengths.max() > 1
+    assert instants.max() == LAST_SECOND
+    assert len(law.settings.clock.local(instants)) == lengths.sum()
 
 
 def test_long_waits_end_at_likely_hours_and_day_long_ones_on_likely_days():

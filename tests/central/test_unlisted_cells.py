@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from central.test_counts import FILES, LONGEST, STATISTICS, WORDS, batches, plainly, things
 from symveil.central.cells import GRID
-from symveil.central.counts import chosen_bound
+from symveil.central.counts import CountTerms, chosen_bound
 from symveil.central.noise import Query
 from symveil.central.unlisted_cells import PersonCells, selected_counts
 from symveil.estimation.statistics import read_statistic
@@ -147,15 +147,17 @@ def test_every_cell_of_a_person_may_be_kept() -> None:
 
 
 def table(words: list[list[int]], *, name=NAMES.__getitem__, statistic: str = "visits", **named):
-    given = {"longest": LONGEST, "epsilon": Fraction(1), "delta": Fraction(1, 10**6), "bound": 3, "confidence": 0.95}
+    terms = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "bound": 3}
+    terms |= {key: named.pop(key) for key in list(named) if key != "longest"}
     file = [[word] for word in words]
     return selected_counts(
         read_statistic(statistic),
         lambda: batches(file),
         [str(each) for each in range(len(file))],
+        CountTerms(**terms),
         name=name,
         keys=KEYS,
-        **{**given, **named},
+        **{"longest": LONGEST, **named},
     )
 
 

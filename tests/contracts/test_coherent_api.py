@@ -48,7 +48,7 @@ OTHER_MEANING = {
     ("levenshtein_automaton", "k"): "edits, as the papers call them; elsewhere observations back, or infinite",
     ("average_over_model", "mechanism"): "the mechanism itself; elsewhere its name",
     ("without_silent", "chain"): "a chain; elsewhere also a mechanism's chain or a table",
-    ("count", "cap"): "the longest time that counts; elsewhere, of costs",
+    **dict.fromkeys((("count", "cap"), ("count_file", "cap")), "the longest time that counts; elsewhere, of costs"),
     ("calibrate", "lengths"): "every length that there is; in learn, from the shortest to the longest",
     ("from_networkx", "graph"): "a graph of that library; elsewhere one of our chains",
     (

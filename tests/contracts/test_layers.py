@@ -78,6 +78,7 @@ def test_no_file_is_named_after_nothing() -> None:
 
 # --- no cycle inside a room ------------------------------------------------------------------------
 
+
 def imported(tree: ast.AST, known: Mapping[str, object]) -> Iterator[str]:
     """The modules of the package that are imported anywhere in a module: inside functions and for types alone too."""
     for node in ast.walk(tree):

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from symveil.calibration import effort, enumeration, meeting_windows, truncated_loss
+from symveil.calibration import effort, enumeration, truncated_loss
+from symveil.calibration.halves import blocks
 from symveil.central import rules
 from symveil.formats import reading
 from symveil.formats.models import wmod_expressions
@@ -69,7 +70,7 @@ LIMITS = [
     ("theory/beyond-b.md", "Up to {} words `auto`", optimal.MOST_WORDS),
     ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
     ("theory/beyond-b.md", "Languages of up to {} words", view._MOST_WORDS),
-    ("theory/beyond-b.md", "more than {} numbers", meeting_windows._MOST_ENTRIES),
+    ("theory/beyond-b.md", "more than {} numbers", blocks._MOST_ENTRIES),
     ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
 ]
 """A page, what it says of a limit, and the limit in the code."""

@@ -6,9 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from fuzz.special import put
-from symveil.calibration import certify
+from symveil.calibration import certify, windows
 from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError
+from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
 from symveil.storage import opening as caches
@@ -19,7 +21,7 @@ _entries: list[tuple[Path, Fraction]] = []
 
 def prepare(folder: Path) -> tuple[bytes, ...]:
     """An entry as it is made for a small ring; from then on nothing is searched for."""
-    certify.window_search = lambda *_, **__: None  # sharper, and far slower
+    windows.window_search = lambda *_, **__: None  # sharper, and far slower
     found = _asked()
     (file,) = caches.cache_folder().glob("*.json")
     _entries.append((file, found.rate))
@@ -41,7 +43,8 @@ def _asked() -> CertifiedRate:
     names = "abcdefgh"
     rows = [(name, names[(place + step) % 8], "1/2") for place, name in enumerate(names) for step in (0, 1)]
     certify._answers.clear()
-    return certify.certified_rate(runs(MarkovChain.from_transitions(rows), 16), epsilon=_EPSILON, adjacency=2)
+    words = runs(MarkovChain.from_transitions(rows), 16)
+    return certify.quick_rate(Weighting(language=words, cost=hamming(words), adjacency=2), epsilon=_EPSILON)
 
 
 def _passed_by(*_: object) -> object:

@@ -11,9 +11,9 @@ import pytest
 
 import symveil as sv
 from symveil.bounds.prior import Prior
-from symveil.calibration import meeting as meeting_rates
-from symveil.calibration.certify import certified_rate
+from symveil.calibration.certify import quick_rate
 from symveil.calibration.effort import all_certificates_are_quick
+from symveil.calibration.halves import rates as halves_rates
 from symveil.examples.road_network import grid_roads, town
 from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
@@ -184,7 +184,7 @@ def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytes
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("a long certificate")
 
-    monkeypatch.setattr(meeting_rates, "met_loss", refused)
+    monkeypatch.setattr(halves_rates, "loss_by_halves", refused)
     of_length = family.of_length(7)
     assert of_length is not None
     assert of_length.guarantee.epsilon <= 2
@@ -303,7 +303,7 @@ def test_without_a_cost_every_quick_certificate_is_used() -> None:
     words = sv.runs(absorbing, 20)
     assert not words.has_at_most(10_000)
     plain, named = (sv.Exponential(words, epsilon=2, adjacency=1, cost=cost) for cost in (None, "hamming"))
-    first = certified_rate(words, epsilon=Fraction(2), adjacency=1)
+    first = quick_rate(named.weighting, epsilon=Fraction(2))
     assert plain.rate == named.rate > first.rate * Fraction(103, 100)
     weighting = sv.Exponential(sv.runs(town(), 9), epsilon=2, adjacency=1).weighting
     assert all_certificates_are_quick(weighting) is False

@@ -23,6 +23,8 @@ from flint import arb, ctx
 import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.calibration import answers, certify
+from symveil.calibration.weighting import Weighting
+from symveil.languages.costs import hamming
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import ball, float_bounds, precision, upper_bound
 from symveil.numbers.once import LastFew, Memo, computed_once, searched_once
@@ -141,14 +143,15 @@ def test_answers_are_forgotten_by_several_threads(monkeypatch: pytest.MonkeyPatc
     """In 0.2.0 the oldest answer was looked up in a dictionary that others change: a RuntimeError, if rarely."""
     chain = MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     language = sv.runs(chain, 3)
-    known = certify.certified_rate(language, epsilon=Fraction(1), adjacency=1)
+    weighting = Weighting(language=language, cost=hamming(language), adjacency=1)
+    known = certify.quick_rate(weighting, epsilon=Fraction(1))
     monkeypatch.setattr(certify, "_searched", lambda *_: known)
     monkeypatch.setattr(answers, "load", lambda _: None)
     number = itertools.count(2)
 
     def ask() -> None:
         for _ in range(150):
-            certify.certified_rate(language, epsilon=Fraction(next(number)), adjacency=1)
+            certify.quick_rate(weighting, epsilon=Fraction(next(number)))
 
     together(ask)
     assert len(certify._answers) <= 512 + THREADS

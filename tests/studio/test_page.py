@@ -40,7 +40,7 @@ def test_everything_can_be_downloaded(tab: Watched) -> None:
     assert name == "symveil-release.html" and report.startswith(b"<!doctype html>")
     # self-contained: nothing in it is fetched
     fetched = re.findall(rb"""(?:src|href)\s*=\s*["']?([^"'\s>]+)|url\(([^)]+)\)|@import""", report)
-    assert fetched == [] and report.count(b"<svg") == 2 and b"for its holder only" in report
+    assert fetched == [] and report.count(b"<svg") == 2 and b"for their holder only" in report
 
 
 def test_errors_are_shown_where_they_happen_and_go_away(tab: Watched) -> None:

@@ -117,7 +117,7 @@ def test_answers_are_those_of_the_command_line(tab: Watched, tmp_path: Path) -> 
     true = tmp_path / "true.csv"
     true.write_text("id,word\n" + "".join(f"{number},a b {'ab'[number % 2]}\n" for number in range(400)))
     private = sv.privatize_file(true, tmp_path / "private.csv", alphabet="abc", epsilon=3).out
-    page = tab.open("/answers?statistic=ngrams:K&order=2")
+    page = tab.open("/answers?source=file&statistic=ngrams:K&order=2")
     assert "No private file yet" in text_of(tab, "answers")
     page.set_input_files("#answers-private", private)
     page.locator("#answers-manifest-error").get_by_text("drop it here").wait_for()
@@ -144,7 +144,7 @@ def test_answers_show_a_table_of_private_counts(tab: Watched, tmp_path: Path) ->
     true = tmp_path / "true.csv"
     true.write_text("id,word\n" + "".join(f"{number},a b\n" for number in range(400)))
     release = count_file(true, "visits", epsilon=1, alphabet="abc", out=tmp_path / "visits.json")
-    page = tab.open("/answers")
+    page = tab.open("/answers?source=file")
     page.set_input_files("#answers-private", release.out)
     page.set_input_files("#answers-manifest", release.manifest_file)
     tab.answered("answers", statistic="visits", method="private counts")

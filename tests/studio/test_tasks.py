@@ -79,7 +79,8 @@ def private_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file: Path) -> None:
     usual = {**kind.defaults, **{key: value for key, value in SMALL.items() if key in kind.defaults}, "address": ""}
     if kind is AnswersPanel:
-        usual |= {"private": str(private_file), "manifest": str(manifest_path(private_file)), "statistic": "ngrams:K"}
+        usual |= {"private": str(private_file), "manifest": str(manifest_path(private_file))}
+        usual |= {"source": "file", "statistic": "ngrams:K"}
     if kind is FilePanel:
         usual |= {"source": "file", "data": str(private_file.with_name("true.csv")), "alphabet": "ab", "period": ""}
         usual |= {"folder": str(private_file.parent), "lengths": "1..3", "count": "10", "sequence": "word"}
@@ -245,7 +246,7 @@ def test_the_document_of_a_map_has_no_secret_trip() -> None:
 
 
 def answers(private: Path, **values: str) -> Answer:
-    files = {"private": str(private), "manifest": str(manifest_path(private))}
+    files = {"source": "file", "private": str(private), "manifest": str(manifest_path(private))}
     answer = task_of(AnswersPanel)({**AnswersPanel.defaults, **files, **values}, lambda *_: None)
     assert isinstance(answer, Answer)
     return answer
@@ -262,6 +263,20 @@ def test_every_statistic_of_the_command_line_is_answered(private_file: Path) -> 
         assert answer.document == expected.document()
         assert answer.columns == tuple(expected.table.column_names) and len(answer.rows) == len(expected)
         assert "<c>" not in answer.html() and picture_of(answer.sections[0]).svg == expected.to_svg()
+
+
+def test_answers_open_with_an_example_beside_its_truth() -> None:
+    answer = task_of(AnswersPanel)(dict(AnswersPanel.defaults), lambda *_: None)
+    assert isinstance(answer, Answer)
+    beside = answer.sections[1]
+    assert beside.heading == "Beside the truth" and "of 6 intervals cover the true count" in section_html(beside)
+    assert not answer.secret and "4,000" in section_html(answer.sections[0])
+    for row, (name, true, *_) in zip(answer.document["rows"], beside.parts[1].rows, strict=True):
+        assert [name] == row["symbols"]
+        assert abs(row["estimate"] - int(true.replace(",", ""))) < 6 * row["standard_error"]
+    for statistic in CHOICES:
+        asked = {**AnswersPanel.defaults, "statistic": statistic}
+        assert task_of(AnswersPanel)(asked, lambda *_: None).rows
 
 
 def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
@@ -472,6 +487,6 @@ def test_a_proof_that_gains_nothing_is_called_so() -> None:
     rows = [("a", "b", "1/2"), ("a", "a", "1/2"), ("b", "a", 1)]
     trips = sv.runs(sv.MarkovChain.from_transitions(rows), length=4)
     said = "Certified, no better than classic here: no proof gave a larger rate than the published bound."
-    assert said in promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1), "trip")
-    asked_for = promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1, calibration="classic"), "trip")
+    assert said in str(promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1), "trip"))
+    asked_for = str(promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1, calibration="classic"), "trip"))
     assert said not in asked_for and "Classic: the bound that the papers give" in asked_for

@@ -323,13 +323,13 @@ def test_refusals(tmp_path: Path, named, line) -> None:
 
 
 def test_an_unknown_name_is_refused_as_python_does(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"count\(\) got an unexpected keyword argument 'colour'"):
+    with pytest.raises(TypeError, match=r"count_file\(\) got an unexpected keyword argument 'colour'"):
         counted(write(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", colour="red")
 
 
 def test_a_bound_that_cuts_off_much_is_the_first_thing_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Persons with a thousand visits each, little budget: the warning stands above the table and says what to do."""
-    source = write(tmp_path / "in.csv", [(f"p{n}", " ".join("abcd" * 250)) for n in range(3000)])
+    source = write(tmp_path / "in.csv", [(f"p{n}", " ".join("abcd" * 250)) for n in range(4000)])
     asked = ["count", str(source), "--statistic", "ngrams:3", "--epsilon", "0.1", "--alphabet", "abcdefghijklmnopqrst"]
     asked += ["--sequence", "links", "--id", "trip", "--person", "who", "--out"]
     with pytest.raises(SystemExit, match="^0$"):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import symveil as sv
 from cli.running import symveil
-from symveil.errors import ParameterError, SymveilError
+from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.tasks.budgets import grant_budget
 from symveil.tasks.check import check_manifest
-from symveil.tasks.count import count_file
+from symveil.tasks.count import count, count_file
 
 CASES = 400
 SETTINGS = [
@@ -172,7 +174,7 @@ def test_nothing_tells_what_was_not_counted(tmp_path, statistic, asked):
         ({"statistic": "starts", "time": None}, "time: expected the column of times"),
         ({"statistic": "time-shares", "bound": 3}, "bound: expected normalised"),
         ({"statistic": "durations", "period": "2024-01-01..2024-02-01"}, "period: expected the statistic starts"),
-        ({"statistic": "durations", "zones": "6"}, "zones: expected starts or cycle-times"),
+        ({"statistic": "durations", "zones": "6"}, "zones: expected the statistic starts or cycle-times"),
         ({"statistic": "starts", "alphabet": None, "delta": 1e-6}, "delta: expected a public alphabet"),
     ],
     ids=str,
@@ -239,3 +241,33 @@ def test_a_table_in_memory_is_counted_as_a_file(tmp_path):
     )
     table = sv.count(frame, "durations", bound=1, durations="0,1m,1h,2h", **READ)
     assert [row["from_seconds"] for row in table.document()["rows"]].count(3600) == 1
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["events", "lists"])
+def test_objects_that_arrow_would_read_as_it_reads_the_first_one_are_refused(nested):
+    """Arrow takes the kind of all from the first: the row of one person would decide the hours of others."""
+    pd = pytest.importorskip("pandas")
+    plain, tokyo = datetime(2024, 1, 1, 5), pd.Timestamp("2024-01-01T05:00:00", tz="Asia/Tokyo")
+    for times in ([plain, tokyo], [tokyo, plain], [plain.date(), plain], [pd.NaT, tokyo, plain]):
+        rows = {"c": [str(row) for row in range(len(times))], "s": "a", "n": 1, "t": pd.Series(times, dtype=object)}
+        read = {"case": "c", "symbol": "s", "order": "n"}
+        if nested:
+            rows = {"id": rows["c"], "q": [["a"]] * len(times), "t": [[time] for time in times]}
+            read = {"identifier": "id", "sequence": "q"}
+        with pytest.raises(FileError, match="columns of one type each"):
+            count(pd.DataFrame(rows), "starts", by="hour", time="t", alphabet="a", epsilon=1, **read)
+        alike = pd.DataFrame(rows).iloc[[len(times) - 1]]
+        count(alike, "starts", by="hour", time="t", alphabet="a", epsilon=1, **read)
+
+
+def test_means_that_are_sure_to_be_long_come_first(tmp_path):
+    rows = [f"{case},{event},{at},{stamp}\n" for case in range(300) for at, (event, stamp) in enumerate(
+        [("a", "2024-01-01T00:00:00Z"), ("b", "2024-01-01T12:00:00Z")])]  # fmt: skip
+    (tmp_path / "log.csv").write_text("c,s,n,t\n" + "".join(rows))
+    read = {"case": "c", "symbol": "s", "order": "n", "time": "t"}
+    table = count(
+        tmp_path / "log.csv", "mean-waits", by="move", cap="1d", alphabet=[*"abcdefgh"], epsilon=1,
+        confidence=1 - 1e-6, **read,
+    )  # fmt: skip
+    assert table.row(0)["move"] == ["a", "b"]
+    assert (np.diff(table.numbers["low_all"]) <= 0).all()

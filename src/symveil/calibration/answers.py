@@ -136,7 +136,8 @@ class Rates(Answers[CertifiedRate]):
             rate = proposed_rate(entry, least, most)
             return None if rate is None else prove(rate, entry)
 
-        return self.of(question_digest(*question), search, prove=anew if on_disk else None, written=written or _alone)
+        key = question_digest(*question)
+        return self.of(key, search, prove=anew, written=written or _alone) if on_disk else self.of(key, search)
 
 
 def _alone(answer: CertifiedRate) -> Entry | None:

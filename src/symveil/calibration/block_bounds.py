@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
 from symveil.calibration.costs.box_loops import next_boxes
 from symveil.calibration.costs.boxes import slack_of
@@ -30,9 +31,11 @@ from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.step_loops import EveryState
 from symveil.calibration.path_loops import FINAL as AT_END
 from symveil.calibration.path_loops import FROM_START, MIDDLE, glanced_ratio, largest_ratio
+from symveil.calibration.weighting import Weighting
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage
+from symveil.languages.runs import RunLanguage, endless
+from symveil.numbers.once import LastFew
 
 # S×S boxes: eight arrays in each direction, 0.8 GB at this size; 100,000 states would need 1.3 TB.
 MOST_STATES = 2500
@@ -175,6 +178,30 @@ def chain_bounds(search: ChainSearch, rate: Fraction, adjacency: int) -> dict[Ki
 def chain_loss(search: ChainSearch, rate: Fraction, adjacency: int) -> Fraction:
     """A bound on the loss at one rate: the largest sum over blocks that fit into a word."""
     return total_over_blocks(chain_bounds(search, rate, adjacency), search.length, min(adjacency, search.length))
+
+
+def chain_boxes(weighting: Weighting) -> ChainSearch | None:
+    """The search of a weighting, prepared once; None where the language is none of a chain, or it is not affordable."""
+    language = weighting.language
+    if weighting.with_shorter and not endless(language.graph).all():  # shorter words could begin where longer cannot
+        return None
+
+    def made() -> tuple[ChainSearch | None]:
+        return (chain_search(language, adjacency=weighting.adjacency, with_prior=weighting.with_prior),)
+
+    return _known.of(weighting.digest, made)[0]
+
+
+def loss_by_boxes(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+    """The loss at a rate of exponential weights by Hamming distance; None without boxes.
+
+    With shorter words those are meant that have more than b + 1 symbols, so that no block is a whole word.
+    """
+    search = chain_boxes(weighting)
+    return None if search is None else ProvedLoss(chain_loss(search, rate, weighting.adjacency), "certified")
+
+
+_known: LastFew[str, tuple[ChainSearch | None]] = LastFew(8)
 
 
 def _kinds(longest: int) -> list[Kind]:

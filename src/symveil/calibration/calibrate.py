@@ -2,7 +2,7 @@
 
 Every mechanism has the classic rate (`Weighting.classic`). Where more is proved, more of the budget is used:
 exponential weights by Hamming distance have the quick certificate of `certify`, all pairs of words are compared where
-they are few or short (`meeting`), and there is that of `costs` (docs/theory/certificates.md).
+they are few or short (`halves`), and there is that of `costs` (docs/theory/certificates.md).
 """
 
 from __future__ import annotations
@@ -61,17 +61,9 @@ def calibrated_rate(
     older = None
     if weighting.is_plain and proof in ("", "bounds"):
         # provers are imported when they are needed: a release must not wait for loops and scipy to load
-        from symveil.calibration.certify import certified_rate  # noqa: PLC0415
+        from symveil.calibration.certify import quick_rate  # noqa: PLC0415
 
-        older = certified_rate(
-            weighting.language,
-            epsilon=epsilon,
-            adjacency=max(weighting.farthest, 1),
-            with_prior=weighting.with_prior,
-            progress=progress,
-            claimed=claimed,
-        )
-        older = replace(older, proof="bounds")
+        older = replace(quick_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed), proof="bounds")
         enough = older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL
         if not thorough or enough or proof or older.rate == claimed:
             return older
@@ -79,13 +71,13 @@ def calibrated_rate(
         return weighting.classic(epsilon)
     from symveil.calibration.costs.rates import certify_cost  # noqa: PLC0415
     from symveil.calibration.enumeration import is_enumerable  # noqa: PLC0415
-    from symveil.calibration.meeting import met_rate  # noqa: PLC0415
+    from symveil.calibration.halves.rates import rate_by_halves  # noqa: PLC0415
 
     few = is_enumerable(weighting)
     covering = weighting.covering if of_many_lengths and not few else weighting
     affordable = not few and not covering.with_shorter and halves_work(weighting) <= MOST_HALVES_WORK
     if affordable and proof in ("", "halves"):
-        result = met_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
+        result = rate_by_halves(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         if result is not None and (older is None or result.rate > older.rate):
             return replace(result, proof="halves")
         if result is not None and older is not None:

@@ -27,7 +27,7 @@ class CertifiedRate:
     ruled_out: float | None = None
     worst_pair: tuple[Codes, Codes] | None = field(default=None, repr=False, compare=False)
     proof: str = field(default="", compare=False)
-    """What proved the loss: "bounds" (`certify`), "halves" (`meeting`), "blocks" or "long blocks" (`costs`)."""
+    """What proved the loss: "bounds" (`certify`), "halves" (`halves`), "blocks" or "long blocks" (`costs`)."""
 
     def document(self) -> dict[str, object]:
         """The JSON form: η, the bound U on ln Z(v)/Z(w) and the loss that is proved from them.

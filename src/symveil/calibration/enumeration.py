@@ -157,4 +157,10 @@ def enumeration(weighting: Weighting) -> Enumeration | None:
     return _known.of(weighting.digest, lambda: Enumeration(weighting))
 
 
+def loss_by_enumeration(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+    """The loss at a rate; None where words are too many, or floats cannot hold their prior."""
+    every = enumeration(weighting)
+    return None if every is None else every.loss(rate)
+
+
 _known: LastFew[str, Enumeration] = LastFew(4)

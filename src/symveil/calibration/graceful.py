@@ -22,6 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates, language_digest
+from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
@@ -32,10 +33,9 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work, splits
 from symveil.calibration.enumeration import MOST_WORDS, Enumeration
-from symveil.calibration.meeting_blocks import BlockComparison
-from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_tables import HalfTables
-from symveil.calibration.meeting_windows import WindowSpread
+from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
+from symveil.calibration.halves.groups import Worst
+from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate, rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
@@ -303,11 +303,6 @@ def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) ->
     return ((np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)),)
 
 
-def _classic(per_position: Fraction) -> CertifiedRate:
-    """What needs no proof."""
-    return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
-
-
 # --- few words -------------------------------------------------------------------------------------
 
 
@@ -349,39 +344,37 @@ def _rate_of_few_words(weighting: Weighting, per_position: Fraction, claimed: Fr
 
 def _searched(proof: GracefulProof, per_position: Fraction, progress: Progress) -> CertifiedRate:
     """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
-    classic = _classic(per_position)
     begin_search("a graceful rate")
-    pairs = _likely_pairs(proof.weighting, per_position)
-    limit = _ruled_out(proof.weighting, per_position, pairs)
-    best: tuple[Fraction, ProvedLoss] | None = None
-    failed, rate = limit, rounded_down(limit * (1 - _FIRST_BELOW))
+    bracket = Bracket(replace(proof.weighting, adjacency=1), per_position)
+    bracket.limit = _ruled_out(proof.weighting, per_position, _likely_pairs(proof.weighting, per_position))
+    rate = rounded_down(bracket.limit * (1 - _FIRST_BELOW))
     missed: list[tuple[Fraction, Fraction]] = []
     stops, number = 0, 0
     while number < _EVALUATIONS:
-        lowest = classic.rate if best is None else best[0]
-        if failed <= lowest * (1 + _NEAR[proof.by_halves]):
+        lowest, highest = bracket.lowest, bracket.highest
+        if highest <= lowest * (1 + _NEAR[proof.by_halves]):
             break
-        if not lowest < rate < failed:
-            rate = rounded_down((lowest + failed) / 2)
+        if not lowest < rate < highest:
+            rate = rounded_down((lowest + highest) / 2)
         reporting = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
         result = proof.per_position(rate, per_position, to_the_end=stops >= _MOST_STOPS, progress=reporting)
         stopped = result.reached < math.inf
         lost = Fraction(result.reached) if stopped else result.loss
         stops, number = stops + stopped, number + (not stopped)
         if result.loss <= per_position:
-            best = (rate, result)
-            rate = rounded_down((rate + failed) / 2)
+            bracket.succeed(rate, result)
+            rate = rounded_down((rate + highest) / 2)
             continue
-        if best is None and lost >= 2 * rate:  # nothing is known of it, and less at smaller rates
+        if bracket.best is None and lost >= 2 * rate:  # nothing is known of it, and less at smaller rates
             break
         worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in result.pairs]
-        limit = min(limit, _ruled_out(proof.weighting, per_position, worse))
+        bracket.limit = min(bracket.limit, _ruled_out(proof.weighting, per_position, worse))
+        bracket.fail(rate)
         missed.append((rate, lost - per_position))
-        below = limit * (1 - _FIRST_BELOW) if limit < rate else _below(missed)
-        failed, rate = min(rate, limit), rounded_down(below)
-    if best is None:
-        return classic
-    return replace(_certificate(*best), ruled_out=float(limit))
+        rate = rounded_down(bracket.limit * (1 - _FIRST_BELOW) if bracket.limit < rate else _below(missed))
+    if bracket.best is None:
+        return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
+    return replace(_certificate(*bracket.best), ruled_out=float(bracket.limit))
 
 
 def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:

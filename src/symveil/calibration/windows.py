@@ -22,10 +22,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.graph import Booleans, Integers
+from symveil.calibration.weighting import Weighting
 from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.numbers.once import LastFew
 
 _WORK = 1e9  # edges looked at per rate, about 4 ns each
 _MOST_POSITIONS = 100_000_000
@@ -85,6 +88,26 @@ def window_loss(search: WindowSearch, rate: Fraction) -> Fraction:
             classic = rate * distance
             loss = max(loss, classic + (min(Fraction(bound), classic) if bound < math.inf else classic))
     return loss
+
+
+def wide_windows(weighting: Weighting) -> WindowSearch | None:
+    """The windows of a weighting, where they are affordable and, for a chain, wide enough to beat blocks."""
+
+    def made() -> tuple[WindowSearch | None]:
+        search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
+        narrow = search is not None and search.width <= weighting.farthest
+        return (None if narrow and weighting.language.graph.state_is_symbol else search,)
+
+    return _known.of(weighting.digest, made)[0]
+
+
+def loss_by_windows(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+    """The loss at a rate of exponential weights by Hamming distance, for words of one length; None without windows."""
+    search = None if weighting.with_shorter else wide_windows(weighting)
+    return None if search is None else ProvedLoss(window_loss(search, rate), "certified")
+
+
+_known: LastFew[str, tuple[WindowSearch | None]] = LastFew(8)
 
 
 def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:

@@ -15,13 +15,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name
-from symveil.central.event_times import Entries, summed
+from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, summed
+from symveil.central.event_times import Entries
 from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
 from symveil.central.time_law import tilted
-from symveil.central.time_tables import FEWEST_PERSONS, digest_of_names
-from symveil.central.word_law import Floats
+from symveil.central.time_tables import FEWEST_PERSONS, own_rows, row_names, waits_of
+from symveil.central.word_law import Floats, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
@@ -86,9 +86,7 @@ class AttributeLaw:
         """A value for each event: drawn independently given its activity; the events of a case share one of cases."""
         count = len(lengths) if self.of_cases else len(codes)
         rows = np.zeros(count, dtype=np.int64) if self.of_cases else self.row_of_activity[codes]
-        at = bits.fractions(count)
-        ends = np.cumsum(self.shares, axis=1)
-        number = (at[:, None] * ends[rows, -1:] >= ends[rows]).sum(axis=1).clip(0, len(self.values) - 1)
+        number = column_of(self.shares[rows], bits.fractions(count))
         texts = self.values.sampled(number, bits.fractions(count))
         return (
             [text for text, size in zip(texts, lengths.tolist(), strict=True) for _ in range(size)]
@@ -120,12 +118,10 @@ def attribute_rows(codes: Codes, lengths: Lengths, symbols: int, persons: float,
     least
         The weight that a row needs.
     """
-    word = np.repeat(np.arange(len(lengths)), lengths)
-    pairs = np.unique(word * symbols + codes)
-    rows_of = np.bincount(pairs // symbols, minlength=len(lengths))
-    weight = np.bincount(pairs % symbols, weights=1.0 / rows_of[pairs // symbols], minlength=symbols)
-    own = weight * persons / max(len(lengths), 1) >= least
-    return np.asarray(np.where(own, np.cumsum(own) - 1, int(own.sum())), dtype=np.int64)
+    own = codes.astype(np.int64)
+    share = Entries(waits_of(lengths)[0], own, own).shared() / GRID
+    weight = np.bincount(own, weights=share, minlength=symbols)
+    return own_rows(weight * persons / max(len(lengths), 1) >= least)
 
 
 def attribute_sums(
@@ -204,11 +200,9 @@ def learn_attributes(
             least = size * float(query.scale / GRID)
             rows = attribute_rows(*words, support.symbols, max(FEWEST_PERSONS, persons), least)
         count = int(rows.max(initial=-1)) + 1
-        listed = [sorted(symbols[code] for code in np.flatnonzero(rows == row).tolist()) for row in range(count)]
-        cells = [cell_name([digest_of_names(own), value]) for own in listed for value in values.values]
+        cells = [cell_name([row, value]) for row in row_names(rows, symbols) for value in values.values]
         sums = attribute_sums(read, index, support, rows, size, of_cases=of_cases, cut=cut)
-        noisy = np.array([value / GRID for value in query.answered(sums, keys, cells=cells)]).reshape(count, size)
-        deviation = math.sqrt(2) * float(query.scale / GRID)
+        noisy, deviation = query.released(sums, keys, cells=cells).values.reshape(count, size), query.deviation
         common = tilted(projected(noisy.sum(axis=0)), np.full(size, 1 / size), deviation * math.sqrt(count))
         laws.append(AttributeLaw(values, rows, np.array([tilted(row, common, deviation) for row in noisy])))
     return tuple(laws), queries

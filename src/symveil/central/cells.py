@@ -104,16 +104,48 @@ def contributed(cells: Table, batches: Iterable[Batch], weights: Indices) -> lis
 
 def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights: Sequence[Indices]) -> list[list[int]]:
     """The sums of several tables, each with its weights; all words are looked through once."""
-    sums = [np.zeros((2, len(cells)), dtype=np.int64) for cells in tables]
+    sums = [ExactSums(len(cells)) for cells in tables]
     for batch in batches:
-        for cells, both, own in zip(tables, sums, weights, strict=True):
+        for cells, total, own in zip(tables, sums, weights, strict=True):
             result, words = cells.of(batch)
-            added = own[batch.groups[words]]
-            np.add.at(both[0], result, added >> 32)  # at most 1 for a thing; the rest is below 2³²
-            np.add.at(both[1], result, added & (GRID - 1))
-            both[0] += both[1] >> 32
-            both[1] &= GRID - 1
-    return [[(int(above) << 32) + int(below) for above, below in zip(*both, strict=True)] for both in sums]
+            total.add(result, own[batch.groups[words]])
+    return [total.values() for total in sums]
+
+
+class ExactSums:
+    """Sums of whole numbers below 2⁶³, for each cell: no file is too large for them.
+
+    Parameters
+    ----------
+    size
+        How many cells there are.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._above, self._below = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+
+    def add(self, cells: Indices, amounts: Indices) -> None:
+        """Some more amounts, each with its cell."""
+        np.add.at(self._above, cells, amounts >> 32)
+        np.add.at(self._below, cells, amounts & (GRID - 1))  # below 2³²: 2³¹ of them fit
+        self._above += self._below >> 32
+        self._below &= GRID - 1
+
+    def values(self) -> list[int]:
+        """The sums, as Python's whole numbers."""
+        pairs = zip(self._above.tolist(), self._below.tolist(), strict=True)
+        return [(above << 32) + below for above, below in pairs]
+
+
+def summed(cells: Indices, amounts: Indices, size: int) -> list[int]:
+    """The sum of what is added to each cell.
+
+    >>> summed(np.array([1, 1]), np.array([2**32, 2**32]), 2)
+    [0, 8589934592]
+    """
+    sums = ExactSums(size)
+    sums.add(cells, amounts)
+    return sums.values()
 
 
 def bin_names(bins: int) -> list[bytes]:

@@ -15,7 +15,17 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_PER_PERSON, Cells, PersonCounts, Read, bin_names, contributed, dyadic_bins
+from symveil.central.cells import (
+    GRID,
+    MOST_PER_PERSON,
+    Cells,
+    PersonCounts,
+    Read,
+    Table,
+    bin_names,
+    contributed,
+    dyadic_bins,
+)
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.named_table import NamedTable
@@ -133,7 +143,6 @@ class PrivateCounts(NamedTable):
         queries: Sequence[Query],
         *,
         names: Sequence[object],
-        epsilon: Fraction,
         clipped_share: float | None,
         confidence: float,
     ) -> Self:
@@ -165,7 +174,7 @@ class PrivateCounts(NamedTable):
             places=codes[:, 0] if by_length else None,
             codes=codes[:, :0] if by_length else codes,
             numbers={name: values[order] for name, values in numbers.items()},
-            epsilon=epsilon,
+            epsilon=sum((each.epsilon for each in queries), Fraction(0)),
             bound=query.bound,
             clipped_share=clipped_share,
             queries=tuple(queries),
@@ -175,17 +184,102 @@ class PrivateCounts(NamedTable):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountTerms:
+    """On which terms a table is counted.
+
+    Parameters
+    ----------
+    epsilon, delta
+        For each person; a δ where cells are not public.
+    bound
+        What one person adds at most, and, with a δ, in how many different cells.
+    confidence
+        How often intervals cover.
+    neighbours
+        Which files are to look alike.
+    """
+
+    epsilon: Fraction
+    bound: Bound
+    confidence: float = 0.95
+    neighbours: Neighbours = "add-remove"
+    delta: Fraction = Fraction(0)
+
+    def queries(self, name: str, chosen: int) -> tuple[Query, ...]:
+        """The queries of a count, the table itself last; where the bound is "auto", the bins it is chosen from are
+        first.
+
+        Parameters
+        ----------
+        name
+            Of the statistic.
+        chosen
+            What one person adds at most to the table.
+
+        >>> terms = CountTerms(epsilon=Fraction(1), bound="auto", neighbours="replace")
+        >>> [each.name for each in terms.queries("visits", 8)]
+        ['bound', 'visits']
+        """
+        bins = Query(name="bound", epsilon=self.epsilon * BIN_SHARE, bound=1, neighbours=self.neighbours)
+        before = (bins,) if self.bound == "auto" else ()
+        left = self.epsilon - bins.epsilon * len(before)
+        table = Query(name=name, epsilon=left, bound=chosen, neighbours=self.neighbours, delta=self.delta)
+        return (*before, table)
+
+    def bounded(
+        self, name: str, counted: PersonCounts, cells: int | None, keys: RecordKey
+    ) -> tuple[tuple[Query, ...], float | None]:
+        """The queries of a count: a bound that is not given is bought first, privately; and the share it cuts off.
+
+        Parameters
+        ----------
+        name
+            Of the statistic.
+        counted
+            How many counted things persons have: a secret.
+        cells
+            How many cells there are; None: a secret.
+        keys
+            Where noise comes from.
+        """
+        if self.bound != "auto":
+            return self.queries(name, 1 if self.bound == "normalised" else self.bound), None
+        bins = [GRID * count for count in dyadic_bins(counted.counts, BINS)]
+        noisy = [_nearest(value) for value in self.queries(name, 1)[0].answered(bins, keys, cells=bin_names(BINS))]
+
+        def least(chosen: int) -> float:
+            return self.queries(name, chosen)[-1].threshold / GRID
+
+        threshold = least if cells is None else None
+        chosen, share = chosen_bound(noisy, epsilon=self.epsilon, cells=cells, threshold=threshold)
+        return self.queries(name, chosen), share
+
+    def sums(
+        self, name: str, cells: Table, read: Read, persons: int, keys: RecordKey
+    ) -> tuple[tuple[Query, ...], list[int], float | None]:
+        """The queries of a count, the sums for the last one, and the share that its bound cuts off.
+
+        Parameters
+        ----------
+        name
+            Of the statistic.
+        cells
+            The public cells.
+        read
+            Reads all legal words; their groups are persons, numbered from 0.
+        persons
+            How many persons there are. It is a secret, and nothing but the sums depends on it.
+        keys
+            Where noise comes from.
+        """
+        counted = PersonCounts.of(cells, read(), persons)
+        queries, share = self.bounded(name, counted, len(cells), keys)
+        return queries, contributed(cells, read(), counted.weights(queries[-1].bound)), share
+
+
 def private_counts(
-    cells: Cells,
-    read: Read,
-    persons: int,
-    *,
-    names: Sequence[object],
-    epsilon: Fraction,
-    bound: Bound,
-    confidence: float,
-    keys: RecordKey,
-    neighbours: Neighbours = "add-remove",
+    cells: Cells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[object], keys: RecordKey
 ) -> PrivateCounts:
     """Count with one ε per person.
 
@@ -197,104 +291,28 @@ def private_counts(
         Reads all legal words; their groups are persons, numbered from 0.
     persons
         How many persons there are. It is a secret, and nothing but the sums depends on it.
+    terms
+        What each person loses and adds at most.
     names
         The names of symbols or zones.
-    epsilon
-        For each person.
-    bound
-        What one person adds at most.
-    confidence
-        How often intervals cover.
     keys
         Where noise comes from: the same keys draw the same noise.
-    neighbours
-        Which files are to look alike.
 
     >>> from symveil.central.cells import cells_of
     >>> from symveil.estimation.statistics import Batch
     >>> words = Batch(np.array([0, 1, 1] * 500, dtype=np.int32), np.full(500, 3), np.arange(500))
     >>> table = private_counts(
-    ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, names="ab", epsilon=Fraction(1), bound=3,
-    ...     confidence=0.95, keys=RecordKey(bytes(32), "example"),
+    ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, CountTerms(epsilon=Fraction(1), bound=3),
+    ...     names="ab", keys=RecordKey(bytes(32), "example"),
     ... )
     >>> table, table.row(0)["symbols"], round(table.row(0)["count"], -2)
     (PrivateCounts('visits', 2 rows, epsilon 1 per person), ['b'], 1000.0)
     """
-    counted = PersonCounts.of(cells, read(), persons)
-    queries, share = bounded_queries(
-        cells.statistic.name, counted, len(cells), epsilon=epsilon, bound=bound, keys=keys, neighbours=neighbours
-    )
-    sums = contributed(cells, read(), counted.weights(queries[-1].bound))
+    queries, sums, share = terms.sums(cells.statistic.name, cells, read, persons, keys)
+    answers = queries[-1].answered(sums, keys, cells=cells.names(names))
     return PrivateCounts.of(
-        cells.statistic,
-        cells.codes(),
-        queries[-1].answered(sums, keys, cells=cells.names(names)),
-        queries,
-        names=names,
-        epsilon=epsilon,
-        clipped_share=share,
-        confidence=confidence,
+        cells.statistic, cells.codes(), answers, queries, names=names, clipped_share=share, confidence=terms.confidence
     )
-
-
-def bounded_queries(
-    name: str,
-    counted: PersonCounts,
-    cells: int | None,
-    *,
-    epsilon: Fraction,
-    bound: Bound,
-    keys: RecordKey,
-    neighbours: Neighbours,
-    delta: Fraction = Fraction(0),
-) -> tuple[tuple[Query, ...], float | None]:
-    """The queries of a count, the table itself last: a bound that is not given is bought before it, privately.
-
-    The second is the share that such a bound cuts off. `cells` is None where their number is a secret.
-    """
-
-    def queries(chosen: int) -> tuple[Query, ...]:
-        return count_queries(name, epsilon=epsilon, bound=bound, chosen=chosen, neighbours=neighbours, delta=delta)
-
-    if bound != "auto":
-        return queries(1 if bound == "normalised" else bound), None
-    bins = [GRID * count for count in dyadic_bins(counted.counts, BINS)]
-    noisy = [_nearest(value) for value in queries(1)[0].answered(bins, keys, cells=bin_names(BINS))]
-
-    def least(chosen: int) -> float:
-        return queries(chosen)[-1].threshold / GRID
-
-    chosen, share = chosen_bound(noisy, epsilon=epsilon, cells=cells, threshold=least if cells is None else None)
-    return queries(chosen), share
-
-
-def count_queries(
-    name: str, *, epsilon: Fraction, bound: Bound, chosen: int, neighbours: Neighbours, delta: Fraction = Fraction(0)
-) -> tuple[Query, ...]:
-    """The queries of a count, the table itself last; where the bound is "auto", the bins it is chosen from are first.
-
-    Parameters
-    ----------
-    name
-        Of the statistic.
-    epsilon, delta
-        Of everything together.
-    bound
-        As it was asked for.
-    chosen
-        What one person adds at most to the table.
-    neighbours
-        Which files are to look alike.
-
-    >>> [each.name for each in count_queries(
-    ...     "visits", epsilon=Fraction(1), bound="auto", chosen=8, neighbours="replace"
-    ... )]
-    ['bound', 'visits']
-    """
-    bins = Query(name="bound", epsilon=epsilon * BIN_SHARE, bound=1, neighbours=neighbours)
-    before = (bins,) if bound == "auto" else ()
-    left = epsilon - bins.epsilon * len(before)
-    return (*before, Query(name=name, epsilon=left, bound=chosen, neighbours=neighbours, delta=delta))
 
 
 def chosen_bound(
@@ -367,7 +385,7 @@ def read_bound(value: object) -> Bound:
 def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[str, ...]:
     """What a reader must know before the table, and what the holder can do about it.
 
-    >>> asked = count_queries("visits", epsilon=Fraction(1), bound="auto", chosen=4, neighbours="add-remove")
+    >>> asked = CountTerms(epsilon=Fraction(1), bound="auto").queries("visits", 4)
     >>> warnings_of(asked, 0.02), warnings_of(asked, 0.986)[0][:60]
     ((), 'the automatic bound of 4 cuts off about 98.6% of what is cou')
     >>> warnings_of(asked, None)[0][:60]

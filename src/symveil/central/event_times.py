@@ -128,15 +128,3 @@ class Entries:
         if not len(self.persons):
             return self.persons
         return np.asarray(most // np.bincount(self.persons)[self.persons], dtype=np.int64)
-
-
-def summed(cells: Indices, amounts: Indices, size: int) -> list[int]:
-    """The sum of what is added to each cell, as Python's whole numbers: exact, however many persons there are.
-
-    >>> summed(np.array([1, 1]), np.array([2**32, 2**32]), 2)
-    [0, 8589934592]
-    """
-    high, low = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    np.add.at(high, cells, amounts >> 32)
-    np.add.at(low, cells, amounts & (GRID - 1))
-    return [(int(above) << 32) + int(below) for above, below in zip(high.tolist(), low.tolist(), strict=True)]

@@ -1,22 +1,18 @@
 """The law of words that private tables speak for: maximum entropy, with each table trusted as far as its noise allows.
 
-Minimises N·Σ share(ℓ)·ln Z_ℓ(θ) − θ·y + ½·Σ σ_k·θ_k², which is convex: Z_ℓ sums the weights of all words of length ℓ, y
-are the noisy tables, σ_k how far a cell is trusted, N the number of words that they speak of. Lengths keep the shares
-that were released, whatever the moves are. A cell that says less than its noise keeps its parameter near 0, the base
-measure. Everything here reads released numbers only.
+Minimises N·Σ share(ℓ)·ln Z_ℓ(θ) − θ·y + ½·Σ held_k·θ_k², which is convex: Z_ℓ sums the weights of all words of length
+ℓ, y are the noisy tables, held_k follows from how far a cell is trusted, N is the number of words that they speak of.
+Lengths keep the shares that were released, whatever the moves are. A cell that says less than its noise keeps its
+parameter near 0, the base measure. Everything here reads released numbers only.
 
-The law of an event log: lengths as they were released, and moves by position fitted to a noisy table.
-
-Minimises N·Σ share(ℓ)·ln Z_ℓ(θ) − θ·y + ½·c·Σ σ_k·θ_k², which is convex: Z_ℓ sums the weights of all words of length ℓ,
-y are the noisy starts, moves and ends, σ_k the deviation of their noise. The law of lengths is not fitted: whatever the
-moves are, lengths keep their shares. Everything here reads released numbers only.
-
-What moves and pairs of zones have in common by the public map: how sharp a turn is, how far zones are apart.
+Trips and event logs have the same fit with other features: moves, starts, ends and zones, each a table of its own, or
+the starts, moves and ends of one table, by position. On a map moves and pairs of zones have something in common: how
+sharp a turn is, how far zones are apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,16 +85,18 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
     The weights of moves (what a share of a move stands for) are those of the law itself: they are brought up to it
     until the gradient is below the tolerance with the weights that the fitted law has.
     """
-    fit = _Fit.of(support, tables, classes or {})
-    steps = np.zeros(sum(fit.spread.shape))
-    rounds = 0
+    there = Trellis.of(support, no_parameters(support)).log_lengths[support.shortest - 1 :] > -np.inf
+    fit = _Fit.of(support, FITTED, length_shares(tables["lengths"], there), classes or {})
+    words, steps, rounds = words_in(tables), np.zeros(sum(fit.spread.shape)), 0
     while True:
         law = fit.law(fit.cells(steps)).expected()
-        problem = fit.targets(law)
+        problem = _problem_of_trips(fit, tables, words, law)
         gradient = fit.gradient(problem, steps, law)
         if gradient <= TOLERANCE or rounds >= MOST_ROUNDS:
             return Solved(parameters=fit.finished(steps), gradient=gradient, rounds=rounds)
-        steps = fit.minimised(problem, steps)
+        # the gradient alone ends it; scipy asks for numbers of steps, so large ones
+        best = fit.minimised(problem, steps, maxiter=10**6, maxfun=10**6, ftol=0.0, gtol=TOLERANCE / 2)
+        steps = np.clip(best, -FARTHEST, FARTHEST)
         rounds += 1
 
 
@@ -106,59 +104,29 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
 class _Problem:
     """What a law is fitted to in one round."""
 
+    words: float
+    """How many words are spoken of."""
     wanted: Floats
     """Counts of all cells, one feature after the other."""
     held: Floats
     """How much the parameters of cells, and then of classes, are held back."""
+    unit: Floats
+    """About one over the root of the curvature of each parameter: then one unit is as far for all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Fit:
-    """The tables, the shares of lengths, and the functions of steps: parameters of cells, and then those of classes."""
+    """The law with some features to be fitted, by steps: parameters of cells, and then those of classes."""
 
     support: Support
-    tables: dict[str, NoisyTable]
+    features: tuple[str, ...]
     shares: Floats
-    words: float
     spread: scipy.sparse.csr_array
 
     @classmethod
-    def of(cls, support: Support, tables: dict[str, NoisyTable], classes: Classes) -> _Fit:
-        there = Trellis.of(support, no_parameters(support)).log_lengths[support.shortest - 1 :] > -np.inf
-        sizes = {name: len(tables[name].values) for name in FITTED}
-        return cls(
-            support=support,
-            tables=tables,
-            shares=length_shares(tables["lengths"], there),
-            words=words_in(tables),
-            spread=_spread(classes, sizes),
-        )
-
-    def targets(self, law: Expected) -> _Problem:
-        """Each table with the total that it has to have, and how far its cells are trusted."""
-        lengths = np.arange(self.support.shortest, self.support.longest + 1)
-        wanted, trusted = [], []
-        for name in FITTED:
-            table = self.tables[name]
-            whole = _whole_moves(law) if name == "moves" else np.ones(len(table.values))
-            total = self.words * (float(self.shares @ (lengths - 1)) if name == "moves" else 1.0)
-            values = table.values * whole
-            doubt = np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED)))
-            if len(values):  # what is too much or too little is shared among cells as they are doubted
-                values = values + (total - values.sum()) * doubt**2 / (doubt**2).sum()
-            wanted.append(values)
-            trusted.append(np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED))))
-        held = np.concatenate(trusted)
-        shared = np.sqrt(self.spread.T @ held**2)  # the deviation of a class
-        return _Problem(wanted=np.concatenate(wanted), held=np.concatenate([held, FREE * shared]))
-
-    def units(self, problem: _Problem) -> Floats:
-        """About one over the root of the curvature of each parameter: then one unit is as far for all of them."""
-        y, held = problem.wanted, problem.held[: len(problem.wanted)]
-        shared = np.sqrt(self.spread.T @ held**2)
-        cells = 1.0 / np.sqrt(np.maximum(y, 0.0) + held)
-        classes = 1.0 / np.sqrt(np.maximum(self.spread.T @ y, 0.0) + shared)
-        return np.concatenate([cells, classes])
+    def of(cls, support: Support, features: tuple[str, ...], shares: Floats, classes: Classes) -> _Fit:
+        sizes = {name: len(no_parameters(support)[name]) for name in features}
+        return cls(support=support, features=features, shares=shares, spread=_spread(classes, sizes))
 
     def cells(self, steps: Floats) -> Floats:
         """The parameters of cells: their own and those of their classes."""
@@ -166,37 +134,32 @@ class _Fit:
         return np.asarray(steps[:size] + self.spread @ steps[size:])
 
     def law(self, values: Floats) -> Trellis:
+        """The law with these parameters of cells, whose lengths have their shares."""
         return Trellis.of(self.support, self._named(values), shares=self.shares)
-
-    def slope(self, problem: _Problem, steps: Floats, law: Expected) -> Floats:
-        """The gradient by parameters."""
-        apart = self.words * np.concatenate([law.means[name] for name in FITTED]) - problem.wanted
-        return np.concatenate([apart, self.spread.T @ apart]) + problem.held * steps
 
     def gradient(self, problem: _Problem, steps: Floats, law: Expected) -> float:
         """Its largest part in deviations of a count; a parameter as far as it may go is not counted outwards."""
-        slope = self.units(problem) * self.slope(problem, steps, law)
+        slope = problem.unit * self._slope(problem, steps, law)
         outwards = (np.abs(steps) >= FARTHEST) & (np.sign(slope) == -np.sign(steps))
         return float(np.abs(np.where(outwards, 0.0, slope)).max(initial=0.0))
 
-    def minimised(self, problem: _Problem, begin: Floats) -> Floats:
-        """Where the gradient is below the tolerance, with targets as they are."""
-        unit = self.units(problem)
-        known = self.shares > 0
+    def minimised(self, problem: _Problem, begin: Floats, **options: float) -> Floats:
+        """The best steps from these on, with a problem as it is; `options` say where the quasi-Newton method ends."""
+        unit, known = problem.unit, self.shares > 0
 
         def objective(scaled: Floats) -> tuple[float, Floats]:
             steps = unit * scaled
             values = self.cells(steps)
             trellis = self.law(values)
             log_total = float(self.shares[known] @ trellis.log_lengths[self.support.shortest - 1 :][known])
-            value = self.words * log_total - float(values @ problem.wanted) + 0.5 * float(problem.held @ steps**2)
-            return value, unit * self.slope(problem, steps, trellis.expected())
+            value = problem.words * log_total - float(values @ problem.wanted) + 0.5 * float(problem.held @ steps**2)
+            return value, unit * self._slope(problem, steps, trellis.expected())
 
         bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
-        # the gradient alone ends it; scipy asks for numbers of steps, so large ones
-        options = {"maxiter": 10**6, "maxfun": 10**6, "maxcor": 20, "ftol": 0.0, "gtol": TOLERANCE / 2}
-        result = minimize(objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return np.asarray(np.clip(unit * result.x, -FARTHEST, FARTHEST), dtype=np.float64)
+        result = minimize(
+            objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxcor": 20, **options}
+        )
+        return np.asarray(unit * result.x, dtype=np.float64)
 
     def finished(self, steps: Floats) -> Parameters:
         """All parameters: those of lengths are such that lengths have their shares."""
@@ -205,29 +168,55 @@ class _Fit:
         weights = weights[self.support.shortest - 1 :]
         return parameters | {"lengths": np.where(np.isfinite(weights), weights, 0.0)}  # some lengths have no word
 
+    def _slope(self, problem: _Problem, steps: Floats, law: Expected) -> Floats:
+        """The gradient by parameters."""
+        apart = problem.words * np.concatenate([law.means[name] for name in self.features]) - problem.wanted
+        return np.concatenate([apart, self.spread.T @ apart]) + problem.held * steps
+
     def _named(self, values: Floats) -> Parameters:
-        cuts = np.cumsum([len(self.tables[name].values) for name in FITTED])[:-1]
-        return no_parameters(self.support) | dict(zip(FITTED, np.split(values, cuts), strict=True))
+        own = no_parameters(self.support)
+        cuts = np.cumsum([len(own[name]) for name in self.features])[:-1]
+        return own | dict(zip(self.features, np.split(values, cuts), strict=True))
 
 
-def _whole_moves(law: Expected) -> Floats:
-    """What a share of a move stands for: how many moves, by the law."""
-    shared = law.shared["moves"]
-    mean = law.means["moves"].sum() / max(shared.sum(), 1e-300)
-    result = np.where(shared > 1e-12, law.means["moves"] / np.maximum(shared, 1e-300), mean)
-    return np.maximum(result, 1.0)  # a word with a move has at least one
+def _problem_of_trips(fit: _Fit, tables: dict[str, NoisyTable], words: float, law: Expected) -> _Problem:
+    """Each table with the total that it has to have, and how far its cells are trusted."""
+    support = fit.support
+    lengths = np.arange(support.shortest, support.longest + 1)
+    wanted, trusted = [], []
+    for name in fit.features:
+        table = tables[name]
+        whole = whole_things(law, ("moves",)) if name == "moves" else np.ones(len(table.values))
+        total = words * (float(fit.shares @ (lengths - 1)) if name == "moves" else 1.0)
+        values = table.values * whole
+        doubt = np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED)))
+        if len(values):  # what is too much or too little is shared among cells as they are doubted
+            values = values + (total - values.sum()) * doubt**2 / (doubt**2).sum()
+        wanted.append(values)
+        trusted.append(np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED))))
+    y, held = np.concatenate(wanted), np.concatenate(trusted)
+    shared = np.sqrt(fit.spread.T @ held**2)  # the deviation of a class
+    unit = [1.0 / np.sqrt(np.maximum(y, 0.0) + held), 1.0 / np.sqrt(np.maximum(fit.spread.T @ y, 0.0) + shared)]
+    return _Problem(words=words, wanted=y, held=np.concatenate([held, FREE * shared]), unit=np.concatenate(unit))
+
+
+def whole_things(law: Expected, features: Sequence[str]) -> Floats:
+    """What a share of each move (or start, or end) stands for: how many of them, by the law; at least one."""
+    means, shared = (np.concatenate([each[name] for name in features]) for each in (law.means, law.shared))
+    mean = means.sum() / max(float(shared.sum()), 1e-300)
+    return np.asarray(np.maximum(np.where(shared > 1e-12, means / np.maximum(shared, 1e-300), mean), 1.0))
 
 
 def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
     """Which cell, of all features one after the other, is in which class."""
     rows, columns, begin, count = [], [], 0, 0
-    for name in FITTED:
+    for name, size in sizes.items():
         if name in classes:
             results, number = np.unique(classes[name], return_inverse=True)  # a class without a cell has no parameter
-            rows.append(begin + np.arange(sizes[name]))
+            rows.append(begin + np.arange(size))
             columns.append(count + number)
             count += len(results)
-        begin += sizes[name]
+        begin += size
     where = [np.concatenate(each) if each else np.empty(0, dtype=np.int64) for each in (rows, columns)]
     return scipy.sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))
 
@@ -266,53 +255,18 @@ def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: fl
         Cells below this count as 0.
     """
     values = np.where(table.values >= clear, table.values, 0.0)
-    cuts = np.cumsum([len(no_parameters(support)[name]) for name in LOG_FITTED])[:-1]
-
-    def law(thetas: Floats) -> Parameters:
-        return no_parameters(support) | dict(zip(LOG_FITTED, np.split(thetas, cuts), strict=True))
-
+    fit = _Fit.of(support, LOG_FITTED, shares, {})
+    lengths = np.arange(support.shortest, support.longest + 1)
     thetas = np.zeros(len(values))
     for _ in range(ROUNDS):
-        whole = _whole(Trellis.of(support, law(thetas), shares=shares))
-        y, sigma = values * whole, table.deviation * whole
-        thetas = _minimised(support, shares, y, HELD * sigma, thetas, law)
-    parameters = law(thetas)
-    trellis = Trellis.of(support, parameters, shares=np.maximum(shares, 1e-300))
-    weights = trellis.log_weight[support.shortest - 1 :]
-    parameters["lengths"] = np.where(np.isfinite(weights), weights, 0.0)  # lengths that have no word need no weight
-    return parameters
-
-
-def _whole(trellis: Trellis) -> Floats:
-    """What a share of each start, move and end stands for: how many of them, by the law."""
-    law = trellis.expected()
-    means, shared = (np.concatenate([each[name] for name in LOG_FITTED]) for each in (law.means, law.shared))
-    mean = means.sum() / max(float(shared.sum()), 1e-300)
-    return np.asarray(np.maximum(np.where(shared > 1e-12, means / np.maximum(shared, 1e-300), mean), 1.0))
-
-
-def _minimised(
-    support: Support, shares: Floats, y: Floats, held: Floats, begin: Floats, law: Callable[[Floats], Parameters]
-) -> Floats:
-    lengths = np.arange(support.shortest, support.longest + 1)
-    # each word has one start, one end and a move between neighbours: so many words the table speaks of
-    words = max(1.0, float(y.sum() / (shares @ (lengths + 1))))
-    unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
-
-    def objective(steps: Floats) -> tuple[float, Floats]:
-        thetas = unit * steps
-        trellis = Trellis.of(support, law(thetas), shares=shares)
-        own = trellis.log_lengths[support.shortest - 1 :]
-        log_total = float(shares[shares > 0] @ own[shares > 0])
-        means = trellis.expected().means
-        slope = words * np.concatenate([means[name] for name in LOG_FITTED]) - y + held * thetas
-        return words * log_total - float(thetas @ y) + 0.5 * float(held @ thetas**2), unit * slope
-
-    bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
-    options = {"maxiter": STEPS, "maxcor": 20, "ftol": 1e-9, "gtol": 0.01}
-    return np.asarray(
-        unit * minimize(objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-    )
+        whole = whole_things(fit.law(thetas).expected(), LOG_FITTED)
+        y, held = values * whole, HELD * (table.deviation * whole)
+        # each word has one start, one end and a move between neighbours: so many words the table speaks of
+        words = max(1.0, float(y.sum() / (shares @ (lengths + 1))))
+        unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
+        problem = _Problem(words=words, wanted=y, held=held, unit=unit)
+        thetas = fit.minimised(problem, thetas, maxiter=STEPS, ftol=1e-9, gtol=0.01)
+    return fit.finished(thetas)
 
 
 TURNS = 8

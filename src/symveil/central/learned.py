@@ -1,16 +1,12 @@
-"""A law of words learned with one ε per person: five tables with noise, and the fit to them.
+"""A law of words learned with one ε per person: noisy tables, and the fit to them.
 
-The tables of an event log: lengths of cases, activities that a case has twice, and moves by position.
-
-A case that is longer than the longest public length counts with its first events and without an end; one that is
-shorter than the shortest does not count.
-
-The law of an event log learned with one ε per person: lengths, activities that cases repeat, moves by position.
+Of trips there are five tables, of moves, starts, ends, zones and lengths. Of an event log there are three: lengths of
+cases, activities that a case has twice, and moves by position. A case that is longer than the longest public length
+counts with its first events and without an end; one that is shorter than the shortest does not count.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.central.attribute_law import AttributeLaw, learn_attributes
-from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed_each
+from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed, contributed_each
 from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
@@ -243,9 +239,7 @@ def learn_law(
     weights = [counted.weights(1) for counted in PersonCounts.of_each(every, read(), persons)]
     sums = contributed_each(every, read(), weights)
     for name, query, cells, own in zip(FEATURES, queries, every, sums, strict=True):
-        called = cells.names(zone_names if name == "od" else symbols)
-        values = np.array([value / GRID for value in query.answered(own, keys, cells=called)])
-        tables[name] = NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
+        tables[name] = query.released(own, keys, cells=cells.names(zone_names if name == "od" else symbols))
     parameters = fitted(support, tables, classes)
     law = LearnedLaw(
         support=support,
@@ -429,37 +423,32 @@ def learn_log(
     keys
         Where noise comes from.
     """
-
-    def answers(queries: Query, table: LogTable, sums: Sequence[int]) -> Floats:
-        return np.array([value / GRID for value in queries.answered(sums, keys, cells=table.names(symbols))])
-
     tables: list[LogTable] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)
     queries = list(log_queries(epsilon, neighbours, quartile=1)[:2])
     weights = [own.weights(each.bound) for own, each in zip(counted, queries, strict=False)]
     sums = contributed_each(tables[:2], read(), weights)
-    lengths = answers(queries[0], tables[0], sums[0])
+    lengths = queries[0].released(sums[0], keys, cells=tables[0].names(symbols))
     there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
-    deviation = math.sqrt(2) * float(queries[0].scale / GRID)
-    shares = length_shares(NoisyTable(values=lengths, deviation=deviation), there[support.shortest - 1 :])
-    repeats = answers(queries[1], tables[1], sums[1])
+    shares = length_shares(lengths, there[support.shortest - 1 :])
+    repeats = queries[1].released(sums[1], keys, cells=tables[1].names(symbols))
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
     queries.append(log_queries(epsilon, neighbours, quartile=quartile)[2])
     parted = replace(support, split=quartile)
     last = LogMoves(parted)
-    moves = answers(queries[2], last, contributed_each([last], read(), [counted[2].weights(quartile)])[0])
-    noise = float(queries[2].scale / GRID)
-    table = NoisyTable(values=moves, deviation=math.sqrt(2) * noise)
-    parameters = fitted_log(parted, shares, table, clear=CLEAR * noise)
+    own = contributed(last, read(), counted[2].weights(quartile))
+    moves = queries[2].released(own, keys, cells=last.names(symbols))
+    parameters = fitted_log(parted, shares, moves, clear=CLEAR * float(queries[2].scale / GRID))
     law = LearnedLaw(
         support=parted,
         parameters=parameters,
         symbols=tuple(symbols),
         zone_names=("all",),
         rules=rules,
-        quality=log_quality(parted, float(lengths.sum()), queries),
+        quality=log_quality(parted, lengths.total, queries),
     )
-    once = _at_most_once(law, shares, repeats, max(FEWEST_CASES, float(lengths.sum())), float(queries[1].scale / GRID))
+    cases = max(FEWEST_CASES, lengths.total)
+    once = _at_most_once(law, shares, repeats.values, cases, float(queries[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
     return _obeyed(law, shares, once, bits), tuple(queries)
 

@@ -118,6 +118,22 @@ class Query:
         return [value + discrete_laplace(scale, streams.of_row(cell)) for cell, value in enumerate(table)]
 
     @property
+    def deviation(self) -> float:
+        """Of the noise of a cell, in counted things."""
+        return math.sqrt(2) * float(self.scale / GRID)
+
+    def released(self, table: Sequence[int], keys: RecordKey, *, cells: Sequence[bytes]) -> NoisyTable:
+        """The same table in counted things, beside the deviation of its noise.
+
+        Parameters
+        ----------
+        table, keys, cells
+            As `answered` takes them.
+        """
+        values = np.array([value / GRID for value in self.answered(table, keys, cells=cells)])
+        return NoisyTable(values=values, deviation=self.deviation)
+
+    @property
     def _noise_name(self) -> bytes:
         """What decides the noise of a cell beside its own name."""
         parts = (self.name, spelled(self.epsilon), self.bound, self.neighbours, spelled(self.delta))

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.time_law import TimeLaw
-from symveil.central.time_tables import DAY_LONG, LONG
-from symveil.central.word_law import Floats
+from symveil.central.time_tables import DAY_LONG, LONG, waits_of
+from symveil.central.word_law import Floats, column_of
 from symveil.estimation.statistics import Indices
-from symveil.models.times import DAY, HOUR, WaitGrid, hour_of, weekday_of
+from symveil.models.times import DAY, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
@@ -30,13 +30,6 @@ _AT_ONCE = 1_000_000
 NEAR, FAR = 12 * HOUR, 7 * DAY // 2
 """How far long waits move to a likely hour, and those of two days and more to a likely day."""
 _FAR_FROM = 2 * DAY
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnTimes:
-    """The instants of the events of words, in seconds since 1970."""
-
-    instants: Indices
 
 
 def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: BitSource) -> Indices:
@@ -60,8 +53,7 @@ def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: B
     for words in _blocks(lengths[:count]):
         own = _Candidates.of(law, codes, lengths, words, bits)
         weights = np.exp(tilt[own.sum_bins(law.settings.grid)])
-        ends = np.cumsum(weights, axis=1)
-        picked = (bits.fractions(len(ends))[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, CANDIDATES - 1)
+        picked = column_of(weights, bits.fractions(len(weights)))
         waits[own.events] = own.waits[np.arange(len(own.events)), picked[own.word]]
     starts = _drawn_starts(law, count, bits)
     return _at_likely_hours(law, codes[:total], lengths[:count], waits, starts, bits)
@@ -94,10 +86,8 @@ class _Candidates:
     def of(cls, law: TimeLaw, codes: Codes, lengths: Lengths, words: tuple[int, int], bits: BitSource) -> _Candidates:
         begin, stop = words
         first = int(lengths[:begin].sum())
-        own = lengths[begin:stop]
-        word = np.repeat(np.arange(stop - begin), own)
+        word, at = waits_of(lengths[begin:stop])
         local = codes[first : first + len(word)]
-        at = np.flatnonzero(word[1:] == word[:-1]) + 1
         move = law.steps.number(local[at - 1], local[at])
         random = bits.words(len(at) * CANDIDATES).reshape(len(at), CANDIDATES)
         which = (random >> np.uint64(32)).astype(np.float64) * 2.0**-32
@@ -190,7 +180,7 @@ def _at_likely_hours(
                 if len(piece):
                     low, high = edges[bins[piece]], edges[bins[piece] + 1] - 1
                     waits[piece] = _moved(law, codes[piece], instants[piece - 1], waits[piece], low, high, far, bits)
-        instants[at] = instants[at - 1] + waits[at]
+        instants[at] = np.minimum(instants[at - 1] + waits[at], LAST_SECOND)  # no date has a year behind it
     return instants
 
 
@@ -202,7 +192,7 @@ def _moved(
     reach = FAR if far else NEAR
     least, most = np.maximum(low, wait - reach), np.minimum(high, wait + reach)
     clock = law.settings.clock
-    shift = clock.offsets(before + wait)
+    shift = clock.offsets(np.minimum(before + wait, LAST_SECOND))
     hours = 2 * reach // HOUR + 2
     begin = ((before + least + shift) // HOUR)[:, None] + np.arange(hours)  # hours of the clock, since 1970
     from_wait = np.maximum(begin * HOUR - (before + shift)[:, None], least[:, None])
@@ -212,9 +202,8 @@ def _moved(
     weight = np.take_along_axis(likely, hour_of(begin * HOUR), axis=1) * seconds
     by_day = low >= DAY_LONG
     weight = np.where(by_day[:, None], weight * law.weekdays[weekday_of(begin * HOUR)], weight)
-    ends = np.cumsum(weight, axis=1)
-    nothing = ends[:, -1] <= 0
-    slot = (bits.fractions(len(wait))[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, hours - 1)
+    nothing = weight.sum(axis=1) <= 0
+    slot = column_of(weight, bits.fractions(len(wait)))
     rows = np.arange(len(wait))
     drawn = from_wait[rows, slot] + np.floor(bits.fractions(len(wait)) * seconds[rows, slot]).astype(np.int64)
     bad = nothing | (seconds[rows, slot] <= 0)

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symveil.central.cells import GRID, Read, cell_name
+from symveil.central.cells import Read, cell_name
 from symveil.central.noise import Neighbours, NoisyTable, Query
 from symveil.central.support import Support
 from symveil.central.time_tables import (
@@ -32,7 +32,6 @@ from symveil.central.time_tables import (
     duration_names,
     expected_weights,
     names_of_bins,
-    noisy,
     time_queries,
     weekday_names,
 )
@@ -181,30 +180,30 @@ def learn_times(
 
     own_grid = steps.waits or grid
     weight = expected_weights(steps, codes, lengths, people)
-    rows = Rows.chosen(steps, weight, OWN_ROW * _deviation(queries["durations"]))
+    rows = Rows.chosen(steps, weight, OWN_ROW * queries["durations"].deviation)
     bins = len(own_grid)
     names = duration_names(rows, steps, symbols, own_grid)
-    durations = noisy(queries["durations"], true.durations(rows, bins), names, keys)
+    durations = queries["durations"].released(true.durations(rows, bins), keys, cells=names)
     cycle_names = [cell_name([name]) for name in names_of_bins(grid)]
-    cycles = noisy(queries["cycle"], true.cycles(len(grid)), cycle_names, keys)
+    cycles = queries["cycle"].released(true.cycles(len(grid)), keys, cells=cycle_names)
     cycle = smoothed_law(cycles.values, cycles.deviation)
     waits = wait_laws(durations, rows, bins, longest=cycle if steps.waits is None else None)
 
     long = grid.from_lower(LONG)
     long_share = waits[rows.of_move] @ long if steps.metres is None else np.zeros(len(rows.of_move))
-    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, CLOCK_ROW * _deviation(queries["clock"]))
+    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, CLOCK_ROW * queries["clock"].deviation)
     clock_count = int(row_of_activity.max(initial=-1)) + 1
     sums = true.clocks(row_of_activity, long, clock_count)
-    clock = noisy(queries["clock"], sums, clock_names(row_of_activity, symbols, grid), keys)
+    clock = queries["clock"].released(sums, keys, cells=clock_names(row_of_activity, symbols, grid))
     hours = clock.values.reshape(-1, 24)
     common = smoothed_law(hours[1:].sum(axis=0), clock.deviation * np.sqrt(max(clock_count, 1)), circular=True)
     common = (common + FLOOR) / (1 + 24 * FLOOR)
 
     day_long = grid.from_lower(DAY_LONG)
-    weekday = noisy(queries["weekday"], true.weekdays(day_long), weekday_names(grid), keys)
+    weekday = queries["weekday"].released(true.weekdays(day_long), keys, cells=weekday_names(grid))
     days = weekday.values.reshape(2, 7)
     week_names = [cell_name([name]) for name in settings.period.week_names()]
-    weeks = noisy(queries["weeks"], true.weeks(settings.period), week_names, keys)
+    weeks = queries["weeks"].released(true.weeks(settings.period), keys, cells=week_names)
     even = np.full(7, 1 / 7)
     times = TimeLaw(
         settings=settings,
@@ -220,10 +219,6 @@ def learn_times(
         weeks=smoothed_law(weeks.values, weeks.deviation),
     )
     return times, tuple(queries.values())
-
-
-def _deviation(query: Query) -> float:
-    return float(np.sqrt(2) * float(query.scale / GRID))
 
 
 def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | None = None) -> Floats:

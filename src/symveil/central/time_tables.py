@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,15 +18,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, Read, cell_name
-from symveil.central.event_times import Entries, EventTimes, summed
-from symveil.central.noise import Neighbours, NoisyTable, Query
+from symveil.central.cells import GRID, Read, cell_name, summed
+from symveil.central.event_times import Entries, EventTimes
+from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
 from symveil.estimation.statistics import Indices
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import spelled
-from symveil.randomness import RecordKey
 
 TIME_SHARES = {
     "durations": Fraction(50, 100),
@@ -220,8 +218,14 @@ def digest_of_names(content: object) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def row_rule() -> dict[str, object]:
-    """The constants that decide rows, for the stamp of a release."""
+def row_rule(steps: Steps) -> dict[str, object]:
+    """What decides rows and bins beside the declared parameters, for the stamp of a release.
+
+    Parameters
+    ----------
+    steps
+        The moves; the lengths of links decide the bins of waits, which their names do not say.
+    """
     return {
         "own row": OWN_ROW,
         "clock row": CLOCK_ROW,
@@ -229,6 +233,7 @@ def row_rule() -> dict[str, object]:
         "persons": FEWEST_PERSONS,
         "long": [LONG, DAY_LONG],
         "pace": list(PACE.edges),
+        "metres": None if steps.metres is None else digest_of_names(steps.metres.tolist()),
         "shares": {name: spelled(share) for name, share in TIME_SHARES.items()},
     }
 
@@ -350,30 +355,39 @@ class PersonTimes:
         return summed(week, Entries(self.starting[inside], week, week).each_alike(), period.weeks)
 
 
-@dataclass(frozen=True, eq=False)
-class TimeTables:
-    """The released tables, and what their rows are."""
-
-    rows: Rows
-    row_of_activity: Indices
-    tables: dict[str, NoisyTable]
-    queries: tuple[Query, ...]
-
-
 def expected_weights(steps: Steps, codes: Codes, lengths: Lengths, persons: float) -> NDArray[np.float64]:
     """The weight that each move is expected to have as a row of its own, by some words of a law."""
-    word = np.repeat(np.arange(len(lengths)), lengths)
-    at = np.flatnonzero(word[1:] == word[:-1]) + 1
-    if not len(at):
-        return np.zeros(len(steps.source))
-    own = steps.own[steps.number(codes[at - 1], codes[at])]
+    word, at = waits_of(lengths)
     move = steps.number(codes[at - 1], codes[at])
-    kinds = int(steps.own.max(initial=0)) + 1
-    pairs = np.unique(word[at] * kinds + own)
-    rows_of = np.bincount(pairs // kinds, minlength=len(lengths))
-    times = np.bincount(np.searchsorted(pairs, word[at] * kinds + own), minlength=len(pairs))
-    share = 1.0 / (rows_of[word[at]] * times[np.searchsorted(pairs, word[at] * kinds + own)])
-    return np.asarray(persons / len(lengths) * np.bincount(move, weights=share, minlength=len(steps.source)))
+    share = Entries(word[at], steps.own[move], move).shared() / GRID
+    return np.asarray(persons / max(len(lengths), 1) * np.bincount(move, weights=share, minlength=len(steps.source)))
+
+
+def waits_of(lengths: Lengths) -> tuple[Indices, Indices]:
+    """Of words one after the other: the word of each event, and the events before which there is a wait.
+
+    >>> [each.tolist() for each in waits_of(np.array([2, 1, 2]))]
+    [[0, 0, 1, 2, 2], [1, 4]]
+    """
+    word = np.repeat(np.arange(len(lengths)), lengths)
+    return word, np.flatnonzero(word[1:] == word[:-1]) + 1
+
+
+def own_rows(heavy: NDArray[np.bool_]) -> Indices:
+    """The row of each activity: the heavy ones have their own, and the others share the last one.
+
+    >>> own_rows(np.array([False, True, False, True])).tolist()
+    [2, 0, 2, 1]
+    """
+    return np.where(heavy, np.cumsum(heavy) - 1, int(heavy.sum()))
+
+
+def row_names(row_of_activity: Indices, symbols: Sequence[str]) -> list[str]:
+    """A name of each row by the sorted list of its activities."""
+    listed: list[list[str]] = [[] for _ in range(int(row_of_activity.max(initial=-1)) + 1)]
+    for row, symbol in zip(row_of_activity.tolist(), symbols, strict=True):
+        listed[row].append(symbol)
+    return [digest_of_names(sorted(own)) for own in listed]
 
 
 def clock_rows(
@@ -395,20 +409,11 @@ def clock_rows(
     least
         The weight that a row needs.
     """
-    word = np.repeat(np.arange(len(lengths)), lengths)
-    at = np.flatnonzero(word[1:] == word[:-1]) + 1
+    word, at = waits_of(lengths)
     likely = long_share[steps.number(codes[at - 1], codes[at])]
     in_word = np.maximum(np.bincount(word[at], weights=likely, minlength=len(lengths)), 1.0)
     weight = np.bincount(codes[at], weights=likely / in_word[word[at]], minlength=steps.symbols) / 2
-    own = weight * persons / max(len(lengths), 1) >= least
-    row = np.where(own, np.cumsum(own) - 1, int(own.sum()))
-    return np.asarray(row, dtype=np.int64)
-
-
-def noisy(query: Query, sums: Sequence[int], names: Sequence[bytes], keys: RecordKey) -> NoisyTable:
-    """A released table."""
-    values = np.array([value / GRID for value in query.answered(sums, keys, cells=names)])
-    return NoisyTable(values=values, deviation=math.sqrt(2) * float(query.scale / GRID))
+    return own_rows(weight * persons / max(len(lengths), 1) >= least)
 
 
 def names_of_bins(grid: WaitGrid) -> list[str]:
@@ -423,9 +428,7 @@ def duration_names(rows: Rows, steps: Steps, symbols: Sequence[str], grid: WaitG
 
 def clock_names(row_of_activity: Indices, symbols: Sequence[str], grid: WaitGrid) -> list[bytes]:
     """The cells of hours: starts, or the activities of a row, and an hour."""
-    rows = int(row_of_activity.max(initial=-1)) + 1
-    listed = [sorted(symbols[code] for code in np.flatnonzero(row_of_activity == row).tolist()) for row in range(rows)]
-    parts = ["start", *(f"{digest_of_names(own)} {_long_name(grid, LONG)}" for own in listed)]
+    parts = ["start", *(f"{row} {_long_name(grid, LONG)}" for row in row_names(row_of_activity, symbols))]
     return [cell_name([part, hour]) for part in parts for hour in range(24)]
 
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, STATISTICS, PersonCounts, Read, cell_name
-from symveil.central.counts import Bound, PrivateCounts, bounded_queries
-from symveil.central.noise import Neighbours
+from symveil.central.counts import CountTerms, PrivateCounts
 from symveil.errors import ParameterError
 from symveil.estimation.statistics import Batch, Indices, Statistic, windows
 from symveil.randomness import RecordKey
@@ -106,15 +104,11 @@ def selected_counts(
     statistic: Statistic,
     read: Read,
     persons: Sequence[str],
+    terms: CountTerms,
     *,
     name: Name,
     longest: int,
-    epsilon: Fraction,
-    delta: Fraction,
-    bound: Bound,
-    confidence: float,
     keys: RecordKey,
-    neighbours: Neighbours = "add-remove",
 ) -> PrivateCounts:
     """Count with (ε, δ) per person, over whatever cells there are.
 
@@ -126,42 +120,28 @@ def selected_counts(
         Reads all words; their groups are persons, numbered from 0.
     persons
         The names of all persons, in the order of their numbers: a secret.
+    terms
+        What each person loses and adds at most, with a δ.
     name
         The name of a symbol by its code, once all words were read. Only names of rows that are shown are released.
     longest
         The longest word that counts.
-    epsilon, delta
-        For each person.
-    bound
-        What one person adds at most, and in how many different cells.
-    confidence
-        How often intervals cover.
     keys
         Where noise comes from: the same keys draw the same noise.
-    neighbours
-        Which files are to look alike.
 
+    >>> from fractions import Fraction
     >>> from symveil.estimation.statistics import read_statistic
     >>> words = Batch(np.array([0, 1, 1] * 500 + [2], dtype=np.int32), np.array([3] * 500 + [1]), np.arange(501))
     >>> table = selected_counts(
     ...     read_statistic("visits"), lambda: [words], [str(number) for number in range(501)],
-    ...     name="abc".__getitem__, longest=9, epsilon=Fraction(1), delta=Fraction(1, 10**6),
-    ...     bound=3, confidence=0.95, keys=RecordKey(bytes(32), "example"),
+    ...     CountTerms(epsilon=Fraction(1), delta=Fraction(1, 10**6), bound=3),
+    ...     name="abc".__getitem__, longest=9, keys=RecordKey(bytes(32), "example"),
     ... )
     >>> table, table.symbols
     (PrivateCounts('visits', 2 rows, epsilon 1, delta 1e-06 per person), ('a', 'b'))
     """
     result = PersonCells.of(statistic, read(), longest=longest)
-    queries, share = bounded_queries(
-        statistic.name,
-        result.counted(len(persons)),
-        None,
-        epsilon=epsilon,
-        bound=bound,
-        keys=keys,
-        neighbours=neighbours,
-        delta=delta,
-    )
+    queries, share = terms.bounded(statistic.name, result.counted(len(persons)), None, keys)
     query = queries[-1]
     own_name: Name = str if statistic.kind == "lengths" else name
     cells, sums = result.limited(query.bound, keys, own_name, persons).sums(query.bound, len(persons))
@@ -178,9 +158,8 @@ def selected_counts(
         [answers[shown[index]] for index in order.tolist()],
         queries,
         names=symbols,
-        epsilon=epsilon,
         clipped_share=share,
-        confidence=confidence,
+        confidence=terms.confidence,
     )
 
 

@@ -131,10 +131,12 @@ class Trellis:
         results: list[Floats] = []
         for position in range(support.longest - 1, -1, -1):
             if position < support.longest - 1:
-                factor = np.exp(self.scale[position] - self.scale[position + 1])
-                after = out[support.phase(position)] @ after * factor
-            here = self.ending(position)
-            after = after + np.concatenate([here, here * support.shared(position)], axis=1)
+                after = out[support.phase(position)] @ after
+                after *= np.exp(self.scale[position] - self.scale[position + 1])
+            if self.log_weight[position] > -np.inf:
+                here = self.ending(position)
+                after[:, : support.zones] += here
+                after[:, support.zones :] += here * support.shared(position)
             results.append(after)
         return results[::-1]
 
@@ -184,10 +186,10 @@ class Trellis:
                         results[column, phase] = self.moves[phase] * pairs[support.source, support.target]
             return results[0], results[1]
         for position in positions:
-            phase, before = support.phase(position), self.forward[position][support.source]
-            after, onward = backward[position + 1], self.onward(position)
-            results[0, phase] += onward * (before * after[support.target, :zones]).sum(axis=1)
-            results[1, phase] += onward * (before * after[support.target, zones:]).sum(axis=1)
+            phase, before = support.phase(position), np.take(self.forward[position], support.source, axis=0)
+            both = np.take(backward[position + 1], support.target, axis=0).reshape(-1, 2, zones)
+            both *= before[:, None]
+            results[:, phase] += self.onward(position) * both.sum(axis=2).T
         return results[0], results[1]
 
 
@@ -280,3 +282,14 @@ def _ends(weights: Floats) -> NDArray[np.uint64]:
 
 def _uniform(count: int, bits: BitSource) -> NDArray[np.uint64]:
     return np.asarray(bits.words(count) >> np.uint64(64 - _BITS))
+
+
+def column_of(shares: Floats, at: Floats) -> Indices:
+    """One column of each row, with chances in proportion to the shares in it; `at` is uniform from 0 up to 1.
+
+    >>> column_of(np.array([[1.0, 3.0], [2.0, 0.0]]), np.array([0.3, 0.9])).tolist()
+    [1, 0]
+    """
+    ends = np.cumsum(shares, axis=1)
+    last = shares.shape[1] - 1
+    return np.asarray((at[:, None] * ends[:, -1:] >= ends).sum(axis=1).clip(0, last), dtype=np.int64)

@@ -46,9 +46,9 @@ def check_names(function: str, types: type, named: Mapping[str, Any], *, without
 
 
 def shows_fields(
-    *kinds: type, types: type, first: tuple[str, ...], without: tuple[str, ...] = ()
+    *kinds: type, types: type, first: tuple[str, ...], last: tuple[str, ...] = (), without: tuple[str, ...] = ()
 ) -> Callable[[Function], Function]:
-    """Let a function's signature list the fields of descriptions that it takes by name, `first` before the others.
+    """Let a function's signature list the fields of descriptions that it takes by name, some first and some last.
 
     Their types are those of `types`, the dictionary that the function takes them as; it takes none of `without`.
     """
@@ -70,7 +70,8 @@ def shows_fields(
         positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
         by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
         everything = taken | by_name
-        ordered = [everything.pop(name) for name in first] + list(everything.values())
+        ends = [[everything.pop(name) for name in names] for names in (first, last)]
+        ordered = [*ends[0], *everything.values(), *ends[1]]
         function.__signature__ = plain.replace(parameters=[*positional, *ordered])  # type: ignore[attr-defined]
         return function
 

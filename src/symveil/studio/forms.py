@@ -7,6 +7,7 @@ each change. Only what is marked public may enter a link.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -203,4 +204,5 @@ class Form:
 
 def _in_words(each: Parameter) -> str:
     """The help of a parameter for a page, where parameters have labels and no names."""
-    return html.escape(each.help.replace("`", "").replace("_", " "))
+    text = each.help.replace("`", "").replace("_", " ").replace("epsilon", "ε")
+    return html.escape(re.sub(r"\bB\b", "b", text))

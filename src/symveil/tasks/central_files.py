@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
-from symveil.central.time_counts import TIME_STATISTICS
+from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
@@ -92,6 +92,14 @@ def symbol_zones(
 def zones_digest(names: Sequence[str], zone: Indices) -> str:
     """Of the zone of each symbol, in the order of the symbols."""
     return hashlib.sha256(json.dumps([names[each] for each in zone.tolist()]).encode()).hexdigest()
+
+
+_OF_A_RUN = ("ledger", "release_id", "again", "engine", "master", "longest", "gzip_ratio")
+
+
+def run_options(named: dict[str, Any]) -> RunOptions:
+    """How a central release is made, by the names that were given; they are taken out of `named`."""
+    return RunOptions(**{name: named.pop(name) for name in _OF_A_RUN if name in named})
 
 
 def release_centrally(

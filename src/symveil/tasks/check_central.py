@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.attribute_law import attribute_queries
-from symveil.central.counts import BOUNDS, count_queries, read_bound
+from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.support import Support
-from symveil.central.time_counts import TimeQuestion
+from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
@@ -155,10 +155,7 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         chosen = queries[-1].bound
         if not {"auto": chosen in BOUNDS, "normalised": chosen == 1}.get(str(options.bound), chosen == options.bound):
             yield f"the bound {options.bound}, and {chosen} in the queries"
-        expected = count_queries(
-            queries[-1].name, epsilon=epsilon, bound=read_bound(parameters["bound"]), chosen=chosen,
-            neighbours=neighbours, delta=delta,
-        )  # fmt: skip
+        expected = options.terms(epsilon, delta).queries(queries[-1].name, chosen)
     else:
         counted = {"count"} if document["release"] == "synthesize" else set()
         of_words, others = _split(document, epsilon, neighbours)

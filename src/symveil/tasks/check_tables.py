@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, Cells, cells_of
 from symveil.central.counts import PrivateCounts
-from symveil.central.time_counts import TIME_STATISTICS, TimeCells, TimeQuestion, released_times, time_cells
+from symveil.central.time_cells import TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
+from symveil.central.time_counts import released_times
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import only_file_errors
 from symveil.languages.any_length import AnyLength
-from symveil.laws.parameters import read_epsilon
 from symveil.release.central_spec import queries_of
 from symveil.tasks.central_files import read_table, zones_digest
 from symveil.tasks.checks import Check
@@ -110,7 +110,6 @@ class _Counted:
         steps = [int(step) for step in self.answers.reshape(-1).tolist()]
         settings: dict[str, Any] = {
             "names": self.names,
-            "epsilon": read_epsilon(document["epsilon_exact"]),
             "clipped_share": share,
             "confidence": float(document["parameters"]["confidence"]),
         }

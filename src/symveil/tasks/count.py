@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -18,17 +19,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from symveil.central.cells import Cells, Read, cells_of
-from symveil.central.counts import Bound, PrivateCounts, private_counts, read_bound
+from symveil.central.counts import Bound, CountTerms, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, read_delta, read_neighbours, require_writable_noise
-from symveil.central.time_counts import (
-    ON_GRID,
-    SHARED_OUT,
-    TIME_STATISTICS,
-    TimeCells,
-    TimeQuestion,
-    private_time_counts,
-    time_cells,
-)
+from symveil.central.time_cells import ON_GRID, SHARED_OUT, TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
+from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
 from symveil.estimation.named_table import NamedTable
@@ -53,6 +47,7 @@ from symveil.tasks.central_files import (
     public_language,
     reading_of_times,
     release_centrally,
+    run_options,
     symbol_zones,
     zones_digest,
 )
@@ -206,6 +201,12 @@ class CountOptions:
             quantiles=tuple(exact(each, name="quantiles", expected=wanted) for each in parts if each != ""),
         )
 
+    def terms(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> CountTerms:
+        """What each person loses and adds at most."""
+        return CountTerms(
+            epsilon=epsilon, delta=delta, bound=self.bound, confidence=self.confidence, neighbours=self.neighbours
+        )
+
     def __post_init__(self) -> None:
         if self.delta is not None:
             object.__setattr__(self, "delta", read_delta(self.delta))
@@ -235,6 +236,16 @@ class CountParameters(ColumnParameters, total=False):
     cap: str | None
     threshold: str | None
     quantiles: str | Sequence[Number]
+
+
+class CountFileParameters(CountParameters, total=False):
+    """The same, and the fields of `RunOptions` that a count of a file has."""
+
+    ledger: str | Path | None
+    release_id: str | None
+    again: bool
+    engine: Engine
+    master: str | None
 
 
 _OF_TIMES = ("by", "timezone", "period", "durations", "cap", "threshold", "quantiles")
@@ -324,7 +335,10 @@ def count(
     return table
 
 
-@shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
+@shows_fields(
+    CountOptions, ColumnOptions, RunOptions, types=CountFileParameters, first=("epsilon", "alphabet", "model"),
+    last=("out", "columns", "counting", "ledger", "release_id", "again", "engine", "master", "spreadsheet_safe"),
+)  # fmt: skip
 def count_file(
     path: str | Path | Table,
     statistic: str,
@@ -335,13 +349,8 @@ def count_file(
     model: Model | str | Path | None = None,
     columns: ColumnOptions | None = None,
     counting: CountOptions | None = None,
-    ledger: str | Path | None = None,
-    release_id: str | None = None,
-    again: bool = False,
-    engine: Engine = "local",
-    master: str | None = None,
     spreadsheet_safe: bool = False,
-    **named: Unpack[CountParameters],
+    **named: Unpack[CountFileParameters],
 ) -> CountedFile:
     """Count a file privately into a table with a manifest, by the protocol of a release.
 
@@ -376,7 +385,10 @@ def count_file(
     ...     release.manifest["release"], release.manifest["guarantee"]["epsilon"], release.out.exists()
     ('count', 1.0, True)
     """
-    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, dict(named))
+    loose: dict[str, Any] = dict(named)
+    check_names("count_file", CountFileParameters, loose)
+    run = run_options(loose)
+    request = _Counting.of(statistic, epsilon, alphabet, model, columns, counting, loose)
     target = path_of(out, name="out")
     if target.suffix.lower() not in SUFFIXES:
         raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(target.name))
@@ -394,12 +406,12 @@ def count_file(
         answer,
         lambda: made[0].queries,
         columns=request.columns,
-        run=RunOptions(ledger=ledger, release_id=release_id, again=again, engine=engine, master=master),
+        run=run,
         form="table",
-        guarded=spreadsheet_safe,
         observed=request.observed,
         beside=request.beside,
         read_by=request.read_by,
+        guarded=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
     return CountedFile(
@@ -439,13 +451,17 @@ class _Counting:
         options = described(CountOptions, options, loose, name="counting")
         budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
         question = options.question(statistic)
+        wanted: TimeQuestion | Statistic
+        zoned: tuple[str, ...]
         if question is not None:
-            return cls._of_times(question, budget, alphabet, model, columns, options)
-        if columns.time is not None:
+            _require_times(question, columns, options)
+            wanted, zoned = question, ("starts", "cycle-times")
+        elif columns.time is not None:
             raise ParameterError("time", expected=f"{either(TIME_STATISTICS)} with it", found=statistic)
-        wanted = read_statistic(statistic)
-        if options.delta is not None:
-            return cls._unlisted(wanted, budget, (alphabet, model), columns, options)
+        else:
+            wanted, zoned = (plain := read_statistic(statistic)), ("od",)
+            if options.delta is not None:
+                return cls._unlisted(plain, budget, (alphabet, model), columns, options)
         language, model_file = public_language(alphabet, model)
         if wanted.kind == "lengths" and options.max_length is None:
             raise ParameterError(
@@ -454,16 +470,14 @@ class _Counting:
         symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
         zone_of, names = None, symbols
         if options.zones is not None or options.places is not None:
-            if wanted.kind != "od":
-                raise ParameterError("zones", expected="the statistic od with zones or places", found=wanted.kind)
+            if wanted.kind not in zoned:
+                expected = f"the statistic {either(zoned)} with zones or places"
+                raise ParameterError("zones", expected=expected, found=wanted.kind)
             roads = {} if options.places is None else read_coordinates(options.places)
             zone_of, names = symbol_zones(symbols, options.zones, roads)
-        cells = cells_of(
-            wanted,
-            symbols=len(symbols),
-            longest=options.max_length or ANY_LENGTH,
-            graph=language.graph,
-            zones=zone_of,
+        cells_over = partial(time_cells, wanted) if isinstance(wanted, TimeQuestion) else partial(cells_of, wanted)
+        cells = cells_over(
+            symbols=len(symbols), longest=options.max_length or ANY_LENGTH, graph=language.graph, zones=zone_of
         )
         release = CentralSpec(
             kind="count",
@@ -471,11 +485,12 @@ class _Counting:
             neighbours=options.neighbours,
             language=language,
             parameters={
-                "statistic": wanted.name,
-                "bound": options.bound,
+                "statistic": wanted.kind if isinstance(wanted, TimeQuestion) else wanted.name,
+                "bound": "normalised" if wanted.kind in SHARED_OUT else options.bound,
                 "max_length": options.max_length,
                 "confidence": options.confidence,
                 "zones": None if zone_of is None else zones_digest(names, zone_of),
+                **({"time": wanted.document()} if isinstance(wanted, TimeQuestion) else {}),
             },
             model_file=model_file,
             zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
@@ -491,54 +506,6 @@ class _Counting:
     def read_by(self) -> dict[str, object]:
         """What decides how times are read beside the parameters."""
         return reading_of_times(self.cells.question.clock) if isinstance(self.cells, TimeCells) else {}
-
-    @classmethod
-    def _of_times(
-        cls,
-        question: TimeQuestion,
-        epsilon: Fraction,
-        alphabet: Alphabet | Iterable[Symbol] | None,
-        model: Model | str | Path | None,
-        columns: ColumnOptions,
-        options: CountOptions,
-    ) -> _Counting:
-        """A count of times."""
-        if columns.time is None:
-            raise ParameterError("time", expected=f"the column of times with {question.kind}", found="none")
-        if options.delta is not None:
-            raise ParameterError("delta", expected="a public alphabet or model with times", found="delta")
-        if question.kind in SHARED_OUT and options.bound not in ("auto", "normalised", 1):
-            expected = f"normalised, or nothing, with {question.kind}: each person adds 1 in all"
-            raise ParameterError("bound", expected=expected, found=options.bound)
-        language, model_file = public_language(alphabet, model)
-        symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
-        zone_of, names = None, symbols
-        if options.zones is not None or options.places is not None:
-            if question.kind not in ("starts", "cycle-times"):
-                raise ParameterError(
-                    "zones", expected="starts or cycle-times with zones or places", found=question.kind
-                )
-            roads = {} if options.places is None else read_coordinates(options.places)
-            zone_of, names = symbol_zones(symbols, options.zones, roads)
-        longest = options.max_length or ANY_LENGTH
-        cells = time_cells(question, symbols=len(symbols), longest=longest, graph=language.graph, zones=zone_of)
-        release = CentralSpec(
-            kind="count",
-            epsilon=epsilon,
-            neighbours=options.neighbours,
-            language=language,
-            parameters={
-                "statistic": question.kind,
-                "bound": "normalised" if question.kind in SHARED_OUT else options.bound,
-                "max_length": options.max_length,
-                "confidence": options.confidence,
-                "zones": None if zone_of is None else zones_digest(names, zone_of),
-                "time": question.document(),
-            },
-            model_file=model_file,
-            zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
-        )
-        return cls(release=release, columns=columns, options=options, cells=cells, names=names)
 
     @classmethod
     def _unlisted(
@@ -575,40 +542,24 @@ class _Counting:
         return cls(release=release, columns=columns, options=options, cells=statistic, names=())
 
     def answered(self, read: Read, persons: Sequence[str], keys: RecordKey) -> PrivateCounts:
+        """The table."""
+        terms = self.options.terms(self.release.epsilon, self.release.delta)
         if isinstance(self.cells, Statistic):
+            longest = self.options.max_length or ANY_LENGTH
             return selected_counts(
-                self.cells,
-                read,
-                persons,
-                name=self.observed.name,
-                longest=self.options.max_length or ANY_LENGTH,
-                epsilon=self.release.epsilon,
-                delta=self.release.delta,
-                bound=self.options.bound,
-                confidence=self.options.confidence,
-                keys=keys,
-                neighbours=self.options.neighbours,
+                self.cells, read, persons, terms, name=self.observed.name, longest=longest, keys=keys
             )
         if isinstance(self.cells, TimeCells):
-            return private_time_counts(
-                self.cells,
-                read,
-                len(persons),
-                names=self.names,
-                epsilon=self.release.epsilon,
-                bound=self.options.bound,
-                confidence=self.options.confidence,
-                keys=keys,
-                neighbours=self.options.neighbours,
-            )
-        return private_counts(
-            self.cells,
-            read,
-            len(persons),
-            names=self.names,
-            epsilon=self.release.epsilon,
-            bound=self.options.bound,
-            confidence=self.options.confidence,
-            keys=keys,
-            neighbours=self.options.neighbours,
-        )
+            return private_time_counts(self.cells, read, len(persons), terms, names=self.names, keys=keys)
+        return private_counts(self.cells, read, len(persons), terms, names=self.names, keys=keys)
+
+
+def _require_times(question: TimeQuestion, columns: ColumnOptions, options: CountOptions) -> None:
+    """Refuse options that no count of times has."""
+    if columns.time is None:
+        raise ParameterError("time", expected=f"the column of times with {question.kind}", found="none")
+    if options.delta is not None:
+        raise ParameterError("delta", expected="a public alphabet or model with times", found="delta")
+    if question.kind in SHARED_OUT and options.bound not in ("auto", "normalised", 1):
+        expected = f"normalised, or nothing, with {question.kind}: each person adds 1 in all"
+        raise ParameterError("bound", expected=expected, found=options.bound)

@@ -16,7 +16,7 @@ import numpy as np
 
 from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, require_small
 from symveil.central.fit import link_lengths, map_classes
-from symveil.central.learned import LOG_SHARES, SHARES, learn_law, learn_log
+from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.support import Support
@@ -28,7 +28,7 @@ from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import law_text, read_law
-from symveil.formats.reading import LONGEST, MOST_TIMES, path_of, read_text
+from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
 from symveil.languages.any_length import AnyLength
@@ -41,6 +41,7 @@ from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters.signature import check_names, described, shows_fields
+from symveil.pictures.road_map import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
 from symveil.release.central_spec import CentralSpec
@@ -48,6 +49,7 @@ from symveil.tasks.central_files import (
     public_language,
     reading_of_times,
     release_centrally,
+    run_options,
     symbol_zones,
     zones_digest,
 )
@@ -144,10 +146,149 @@ class LearnedPrivately:
         }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearnOptions:
+    """Which law is learned, and what is public about it.
+
+    Parameters
+    ----------
+    places
+        Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
+    zones
+        A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
+        each symbol is its own.
+    kind
+        "trips": moves, first and last symbols, zones of both, lengths. "log": lengths, activities that a case has at
+        most once, moves at the beginning of a case and later; longer words count as far as the longest length goes.
+        "auto": "log" where there is neither a chain nor a map.
+    no_repeats
+        Whether words have every symbol at most once. Others are illegal: they add nothing and are never drawn.
+    constraint
+        A model (or its file) that every word must also be a word of: an automaton for "no consultation before an exam".
+    neighbours
+        "add-remove" or "replace".
+    period
+        With `time`: the first and the last date on which cases start, such as 2024-01-01..2024-12-31, a public range.
+    durations
+        With `time`: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.
+    timezone
+        With `time`: the zone whose clock decides hours and dates; UTC by default.
+    time_share
+        With `time`: what times get of ε; 0.4 by default.
+    attributes
+        With `time`: columns of other attributes of events, each with its public values: a list, a file with one in each
+        line, or edges of bins of a number such as "0,10,100". The values of a case have a name that begins with case:.
+    attribute_share
+        What each attribute gets of ε; 0.1 by default. Words and times share the rest.
+    """
+
+    places: str | Path | None = None
+    zones: str | Path | None = None
+    kind: LawKind = "auto"
+    no_repeats: bool = False
+    constraint: Model | str | Path | None = None
+    neighbours: Neighbours = "add-remove"
+    period: str | None = None
+    durations: str | None = None
+    timezone: str | None = None
+    time_share: Number | None = None
+    attributes: Mapping[str, str | Path | Sequence[str]] | None = None
+    attribute_share: Number | None = None
+
+    def __post_init__(self) -> None:
+        read_neighbours(self.neighbours)
+        if self.kind not in get_args(LawKind):
+            raise ParameterError("kind", expected=either(get_args(LawKind)), found=self.kind)
+
+    def times(self, columns: ColumnOptions) -> TimeSettings | None:
+        """What is public about times; None where none are learned."""
+        if columns.time is None:
+            for name in ("period", "durations", "timezone", "time_share"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(name, expected="the column of times (`time`) with it", found="none")
+            return None
+        if self.period is None:
+            raise ParameterError(
+                "period", expected="with `time` the dates on which cases start, a public range such as "
+                "2024-01-01..2024-12-31", found="none",
+            )  # fmt: skip
+        wanted = "a number between 0 and 1 such as 0.4"
+        share = self.time_share
+        part = USUAL_TIME_SHARE if share is None else exact(share, name="time_share", expected=wanted)
+        if not 0 < part < 1:
+            raise ParameterError("time_share", expected=wanted, found=share)
+        return TimeSettings(
+            period=Period.read(self.period),
+            grid=WaitGrid.read(self.durations),
+            clock=WallClock.read(self.timezone),
+            share=require_spellable(part, "time_share"),
+        )
+
+    def public_attributes(self, *, timed: bool, symbols: int) -> tuple[tuple[PublicValues, ...], Fraction]:
+        """The public values of attributes, and the share of ε of each."""
+        share = self.attribute_share
+        if not self.attributes:
+            if share is not None:
+                raise ParameterError("attribute_share", expected="attributes with it", found="none")
+            return (), Fraction(0)
+        if not timed:
+            raise ParameterError("attributes", expected="the column of times (`time`) with them", found="none")
+
+        def lines(text: str) -> list[str]:
+            file = path_of(text, name="attributes")
+            return read_text(file, what="file of public values", at_most=_LARGEST_LIST).splitlines()
+
+        listed = tuple(
+            PublicValues.read(name, str(values), lines)
+            if isinstance(values, str | Path)
+            else PublicValues.from_names(name, values)
+            for name, values in self.attributes.items()
+        )
+        require_small(listed, symbols)
+        wanted = f"a number above 0 such as 0.1, so that {len(listed)} of them leave something for words"
+        own = USUAL_ATTRIBUTE_SHARE if share is None else exact(share, name="attribute_share", expected=wanted)
+        if not 0 < own * len(listed) < 1:
+            raise ParameterError("attribute_share", expected=wanted, found=spelled(own))
+        return listed, require_spellable(own, "attribute_share")
+
+    def law_kind(self, language: AnyLength) -> LawKind:
+        """Which law is learned: that of an event log where there is neither a chain nor a map, or as it was asked."""
+        mapped = self.zones is not None or self.places is not None
+        if self.kind == "log" and mapped:
+            raise ParameterError("kind", expected="trips with places or zones", found=self.kind)
+        if self.kind != "auto":
+            return self.kind
+        graph = language.graph
+        return "trips" if mapped or (graph is not None and graph.state_is_symbol) else "log"
+
+
+OF_TIMES = ("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
+"""Options that a law has only with times."""
+
+
 class LearnParameters(ColumnParameters, total=False):
-    """The fields of `ColumnOptions` that `learn` takes by name."""
+    """The fields of `LearnOptions`, `ColumnOptions` and `RunOptions` that `learn` takes by name."""
 
     time: str | None
+    places: str | Path | None
+    zones: str | Path | None
+    kind: LawKind
+    no_repeats: bool
+    constraint: Model | str | Path | None
+    neighbours: Neighbours
+    period: str | None
+    durations: str | None
+    timezone: str | None
+    time_share: Number | None
+    attributes: Mapping[str, str | Path | Sequence[str]] | None
+    attribute_share: Number | None
+    ledger: str | Path | None
+    release_id: str | None
+    again: bool
+    longest: int
+    gzip_ratio: int
+    engine: Engine
+    master: str | None
 
 
 _LARGEST_LIST = 1 << 24
@@ -178,7 +319,12 @@ def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tu
     )
 
 
-@shows_fields(ColumnOptions, types=LearnParameters, first=("epsilon", "lengths", "alphabet", "model"))
+@shows_fields(
+    ColumnOptions, LearnOptions, RunOptions, types=LearnParameters, first=("epsilon", "lengths", "alphabet", "model"),
+    last=(
+        "columns", "learning", "ledger", "release_id", "again", *OF_TIMES, "longest", "gzip_ratio", "engine", "master",
+    ),
+)  # fmt: skip
 def learn(
     path: str | Path | Table,
     out: str | Path,
@@ -187,26 +333,8 @@ def learn(
     lengths: tuple[int, int],
     alphabet: Alphabet | Iterable[Symbol] | None = None,
     model: Model | str | Path | None = None,
-    places: str | Path | None = None,
-    zones: str | Path | None = None,
-    kind: LawKind = "auto",
-    no_repeats: bool = False,
-    constraint: Model | str | Path | None = None,
-    neighbours: Neighbours = "add-remove",
+    learning: LearnOptions | None = None,
     columns: ColumnOptions | None = None,
-    ledger: str | Path | None = None,
-    release_id: str | None = None,
-    again: bool = False,
-    period: str | None = None,
-    durations: str | None = None,
-    timezone: str | None = None,
-    time_share: Number | None = None,
-    attributes: Mapping[str, str | Path | Sequence[str]] | None = None,
-    attribute_share: Number | None = None,
-    longest: int = LONGEST,
-    gzip_ratio: int = MOST_TIMES,
-    engine: Engine = "local",
-    master: str | None = None,
     **named: Unpack[LearnParameters],
 ) -> LearnedPrivately:
     """Learn a law of words on a public support, with one ε per person.
@@ -221,37 +349,12 @@ def learn(
         Between which lengths words are: public numbers. Other words add nothing.
     alphabet, model
         One of them: the public symbols, or the model (or its file) whose words are the possible ones.
-    places
-        Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
-    zones
-        A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
-        each symbol is its own.
-    kind
-        "trips": moves, first and last symbols, zones of both, lengths. "log": lengths, activities that a case has at
-        most once, moves at the beginning of a case and later; longer words count as far as the longest length goes.
-        "auto": "log" where there is neither a chain nor a map.
-    no_repeats
-        Whether words have every symbol at most once. Others are illegal: they add nothing and are never drawn.
-    constraint
-        A model (or its file) that every word must also be a word of: an automaton for "no consultation before an exam".
-    neighbours
-        "add-remove" or "replace".
+    learning
+        Which law is learned; or by name: places, zones, kind, no_repeats, constraint, neighbours, period, durations,
+        timezone, time_share, attributes, attribute_share.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person, delimiter,
         date_format, time. With `time`, the column of times, the times of synthetic words are learned too.
-    period
-        With `time`: the first and the last date on which cases start, such as 2024-01-01..2024-12-31, a public range.
-    durations
-        With `time`: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.
-    timezone
-        With `time`: the zone whose clock decides hours and dates; UTC by default.
-    time_share
-        With `time`: what times get of ε; 0.4 by default.
-    attributes
-        With `time`: columns of other attributes of events, each with its public values: a list, a file with one in each
-        line, or edges of bins of a number such as "0,10,100". The values of a case have a name that begins with case:.
-    attribute_share
-        What each attribute gets of ε; 0.1 by default. Words and times share the rest.
     ledger, release_id, again
         As in `count_file`.
     longest, gzip_ratio
@@ -269,100 +372,22 @@ def learn(
     """
     loose: dict[str, Any] = dict(named)
     check_names("learn", LearnParameters, loose)
-    target, reading = path_of(out, name="out"), described(ColumnOptions, columns, loose, name="columns")
-    _require_json(target)
-    budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
-    language, graph_file = public_language(alphabet, model, what="learn")
-    settings = _time_settings(reading, period=period, durations=durations, timezone=timezone, share=time_share)
-    symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
-    listed, own_share = _public_attributes(attributes, attribute_share, settings, len(symbols))
-    reading = replace(reading, attributes=tuple(each.name for each in listed))
-    roads = {} if places is None else read_coordinates(places)
-    own_kind = _law_kind(kind, language, mapped=zones is not None or places is not None)
-    zone, names = np.arange(len(symbols)), symbols
-    if own_kind == "log":
-        zone, names = np.zeros(len(symbols), dtype=np.int64), ("all",)
-    elif zones is not None or roads:
-        zone, names = symbol_zones(symbols, zones, roads)
-    missing = sum(symbol not in roads for symbol in symbols) if roads else 0
-    if missing:
-        raise ParameterError("places", expected="a place for every symbol", found=f"none for {missing} of them")
-    if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
-        raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
-    support = Support.of(
-        symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1],
-        phases=2 if own_kind == "log" else 1,
-    )  # fmt: skip
-    rules = declared_rules(symbols, no_repeats=no_repeats, constraint=constraint)
-    if language.model is not None and needs_model_as_rule(language):
-        rules = rules.and_those(Rules(constraints=(language.model,)))
-    require_legal_words(support, rules, symbols)  # before anybody is charged
-    release = CentralSpec(
-        kind="learn",
-        epsilon=budget,
-        neighbours=read_neighbours(neighbours),
-        language=language,
-        parameters={
-            "law": own_kind,
-            "lengths": list(lengths),
-            "zones": zones_digest(names, zone),
-            "places": bool(roads),
-            "shares": {name: spelled(share) for name, share in (SHARES if own_kind == "trips" else LOG_SHARES).items()},
-            "no_repeats": no_repeats,
-            "constraints": [model_digest(each) for each in rules.constraints],
-        },
-        model_file=graph_file,
-        times=None if settings is None else settings.document(),
-        attributes=tuple({**each.document(), "share": spelled(own_share)} for each in listed),
-    )
+    target = path_of(out, name="out")
+    if target.suffix.lower() != ".json":
+        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
+    run = run_options(loose)
+    request = _Learning.of(epsilon, lengths, (alphabet, model), columns, learning, loose)
     requested: list[Query] = []
-    rest = budget * (1 - own_share * len(listed))
-    of_words = rest if settings is None else rest * (1 - settings.share)
-    steps = Steps.of(support, link_lengths(roads, symbols) if roads and own_kind == "trips" else None)
 
     def answer(read: ReadWords, persons: Sequence[str], keys: RecordKey) -> bytes:
-        def legal(*, beside: bool = True) -> Iterable[Batch]:
-            return (batch.only(rules.legal(batch, symbols)) for batch in read(beside=beside))
-
-        if own_kind == "log":
-            learn_it = partial(learn_log, support)
-        else:
-            classes = map_classes(support, roads, symbols)
-            learn_it = partial(learn_law, support, zone_names=names, classes=classes)
-        learned, queries = learn_it(
-            partial(legal, beside=False),
-            len(persons),
-            symbols=symbols,
-            rules=rules,
-            epsilon=of_words,
-            neighbours=release.neighbours,
-            keys=keys,
-        )
-        if settings is not None:
-            learned, more = learned.with_times(
-                settings, steps, legal, cut=own_kind == "log", epsilon=rest * settings.share,
-                neighbours=release.neighbours, keys=keys,
-            )  # fmt: skip
-            queries = (*queries, *more)
-        if listed:
-            learned, more = learned.with_attributes(
-                listed, legal, cut=own_kind == "log", epsilon=budget * own_share,
-                neighbours=release.neighbours, keys=keys,
-            )  # fmt: skip
-            queries = (*queries, *more)
-        requested[:] = queries
+        learned, requested[:] = request.answered(read, len(persons), keys)
         return law_text(learned).encode()
 
     finished = release_centrally(
-        release, path, target, answer, lambda: requested, columns=reading, form="model",
-        run=RunOptions(
-            ledger=ledger, release_id=release_id, again=again, longest=longest, gzip_ratio=gzip_ratio, engine=engine,
-            master=master,
-        ),
-        beside=Beside(times=settings is not None, attributes=listed),
-        read_by={} if settings is None else {**reading_of_times(settings.clock), "rows of times": row_rule()},
+        request.release, path, target, answer, lambda: requested, columns=request.columns, run=run, form="model",
+        beside=Beside(times=request.times is not None, attributes=request.attributes), read_by=request.read_by,
     )  # fmt: skip
-    warn(large_loss(budget))
+    warn(large_loss(request.release.epsilon))
     return LearnedPrivately(
         out=target,
         manifest_file=finished.manifest_file,
@@ -371,85 +396,144 @@ def learn(
     )
 
 
-def _require_json(target: Path) -> None:
-    if target.suffix.lower() != ".json":
-        raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
+@dataclass(frozen=True, kw_only=True)
+class _Learning:
+    """A law as it was asked for: read and refused once, before any data is read."""
 
+    release: CentralSpec
+    columns: ColumnOptions
+    support: Support
+    rules: Rules
+    symbols: tuple[str, ...]
+    zone_names: tuple[str, ...]
+    roads: Mapping[str, Road] = field(repr=False)
+    times: TimeSettings | None
+    attributes: tuple[PublicValues, ...]
+    attribute_share: Fraction
 
-def _time_settings(
-    columns: ColumnOptions, *, period: str | None, durations: str | None, timezone: str | None, share: Number | None
-) -> TimeSettings | None:
-    """What is public about times; None where none are learned."""
-    if columns.time is None:
-        for name, value in (
-            ("period", period),
-            ("durations", durations),
-            ("timezone", timezone),
-            ("time_share", share),
-        ):
-            if value is not None:
-                raise ParameterError(name, expected="the column of times (`time`) with it", found="none")
-        return None
-    if period is None:
-        raise ParameterError(
-            "period", expected="with `time` the dates on which cases start, a public range such as "
-            "2024-01-01..2024-12-31", found="none",
+    @classmethod
+    def of(
+        cls,
+        epsilon: Number,
+        lengths: tuple[int, int],
+        public: tuple[Alphabet | Iterable[Symbol] | None, Model | str | Path | None],
+        columns: ColumnOptions | None,
+        options: LearnOptions | None,
+        loose: dict[str, Any],
+    ) -> _Learning:
+        options = described(LearnOptions, options, loose, name="learning")
+        columns = described(ColumnOptions, columns, loose, name="columns")
+        budget = require_writable_noise(require_spellable(read_epsilon(epsilon), "epsilon"))
+        language, graph_file = public_language(*public, what="learn")
+        settings = options.times(columns)
+        symbols = tuple(str(symbol) for symbol in language.alphabet.symbols)
+        listed, own_share = options.public_attributes(timed=settings is not None, symbols=len(symbols))
+        roads = {} if options.places is None else read_coordinates(options.places)
+        kind = options.law_kind(language)
+        zone, names = np.arange(len(symbols)), symbols
+        if kind == "log":
+            zone, names = np.zeros(len(symbols), dtype=np.int64), ("all",)
+        elif options.zones is not None or roads:
+            zone, names = symbol_zones(symbols, options.zones, roads)
+        missing = sum(symbol not in roads for symbol in symbols) if roads else 0
+        if missing:
+            raise ParameterError("places", expected="a place for every symbol", found=f"none for {missing} of them")
+        if not (isinstance(lengths, tuple) and [type(each) for each in lengths] == [int, int]):
+            raise ParameterError("lengths", expected="a shortest and a longest length, whole numbers", found=lengths)
+        support = Support.of(
+            symbols=len(symbols), graph=language.graph, zone=zone, shortest=lengths[0], longest=lengths[1],
+            phases=2 if kind == "log" else 1,
         )  # fmt: skip
-    wanted = "a number between 0 and 1 such as 0.4"
-    part = USUAL_TIME_SHARE if share is None else exact(share, name="time_share", expected=wanted)
-    if not 0 < part < 1:
-        raise ParameterError("time_share", expected=wanted, found=share)
-    return TimeSettings(
-        period=Period.read(period),
-        grid=WaitGrid.read(durations),
-        clock=WallClock.read(timezone),
-        share=require_spellable(part, "time_share"),
-    )
+        rules = declared_rules(symbols, no_repeats=options.no_repeats, constraint=options.constraint)
+        if language.model is not None and needs_model_as_rule(language):
+            rules = rules.and_those(Rules(constraints=(language.model,)))
+        require_legal_words(support, rules, symbols)  # before anybody is charged
+        shares = SHARES if kind == "trips" else LOG_SHARES
+        release = CentralSpec(
+            kind="learn",
+            epsilon=budget,
+            neighbours=options.neighbours,
+            language=language,
+            parameters={
+                "law": kind,
+                "lengths": list(lengths),
+                "zones": zones_digest(names, zone),
+                "places": bool(roads),
+                "shares": {name: spelled(share) for name, share in shares.items()},
+                "no_repeats": options.no_repeats,
+                "constraints": [model_digest(each) for each in rules.constraints],
+            },
+            model_file=graph_file,
+            times=None if settings is None else settings.document(),
+            attributes=tuple({**each.document(), "share": spelled(own_share)} for each in listed),
+        )
+        return cls(
+            release=release,
+            columns=replace(columns, attributes=tuple(each.name for each in listed)),
+            support=support,
+            rules=rules,
+            symbols=symbols,
+            zone_names=names,
+            roads=roads,
+            times=settings,
+            attributes=listed,
+            attribute_share=own_share,
+        )
 
+    @property
+    def of_log(self) -> bool:
+        """Whether the law is that of an event log: there longer words count with their first events."""
+        return bool(self.release.parameters["law"] == "log")
 
-def _public_attributes(
-    attributes: Mapping[str, str | Path | Sequence[str]] | None,
-    share: Number | None,
-    settings: TimeSettings | None,
-    symbols: int,
-) -> tuple[tuple[PublicValues, ...], Fraction]:
-    """The public values of attributes, and the share of ε of each."""
-    if not attributes:
-        if share is not None:
-            raise ParameterError("attribute_share", expected="attributes with it", found="none")
-        return (), Fraction(0)
-    if settings is None:
-        raise ParameterError("attributes", expected="the column of times (`time`) with them", found="none")
+    @property
+    def steps(self) -> Steps:
+        """The moves, with the lengths of links on a map."""
+        mapped = bool(self.roads) and not self.of_log
+        return Steps.of(self.support, link_lengths(self.roads, self.symbols) if mapped else None)
 
-    def lines(text: str) -> list[str]:
-        return read_text(
-            path_of(text, name="attributes"), what="file of public values", at_most=_LARGEST_LIST
-        ).splitlines()
+    @property
+    def read_by(self) -> dict[str, object]:
+        """What decides how times are read and counted beside the parameters."""
+        if self.times is None:
+            return {}
+        return {**reading_of_times(self.times.clock), "rows of times": row_rule(self.steps)}
 
-    listed = tuple(
-        PublicValues.read(name, str(values), lines)
-        if isinstance(values, str | Path)
-        else PublicValues.from_names(name, values)
-        for name, values in attributes.items()
-    )
-    require_small(listed, symbols)
-    wanted = f"a number above 0 such as 0.1, so that {len(listed)} of them leave something for words"
-    own = USUAL_ATTRIBUTE_SHARE if share is None else exact(share, name="attribute_share", expected=wanted)
-    if not 0 < own * len(listed) < 1:
-        raise ParameterError("attribute_share", expected=wanted, found=spelled(own))
-    return listed, require_spellable(own, "attribute_share")
+    def answered(self, read: ReadWords, persons: int, keys: RecordKey) -> tuple[LearnedLaw, list[Query]]:
+        """The law, and the queries that it cost: of words, then of times, then of attributes."""
+        epsilon, neighbours = self.release.epsilon, self.release.neighbours
+        rest = epsilon * (1 - self.attribute_share * len(self.attributes))
 
+        def legal(*, beside: bool = True) -> Iterable[Batch]:
+            return (batch.only(self.rules.legal(batch, self.symbols)) for batch in read(beside=beside))
 
-def _law_kind(kind: LawKind, language: AnyLength, *, mapped: bool) -> LawKind:
-    """Which law is learned: that of an event log where there is neither a chain nor a map, or as it was asked."""
-    if kind not in get_args(LawKind):
-        raise ParameterError("kind", expected=either(get_args(LawKind)), found=kind)
-    if kind == "log" and mapped:
-        raise ParameterError("kind", expected="trips with places or zones", found=kind)
-    if kind != "auto":
-        return kind
-    graph = language.graph
-    return "trips" if mapped or (graph is not None and graph.state_is_symbol) else "log"
+        if self.of_log:
+            learn_it = partial(learn_log, self.support)
+        else:
+            classes = map_classes(self.support, self.roads, self.symbols)
+            learn_it = partial(learn_law, self.support, zone_names=self.zone_names, classes=classes)
+        learned, queries = learn_it(
+            partial(legal, beside=False),
+            persons,
+            symbols=self.symbols,
+            rules=self.rules,
+            epsilon=rest if self.times is None else rest * (1 - self.times.share),
+            neighbours=neighbours,
+            keys=keys,
+        )
+        asked = list(queries)
+        if self.times is not None:
+            learned, queries = learned.with_times(
+                self.times, self.steps, legal, cut=self.of_log, epsilon=rest * self.times.share, neighbours=neighbours,
+                keys=keys,
+            )  # fmt: skip
+            asked += queries
+        if self.attributes:
+            learned, queries = learned.with_attributes(
+                self.attributes, legal, cut=self.of_log, epsilon=epsilon * self.attribute_share, neighbours=neighbours,
+                keys=keys,
+            )  # fmt: skip
+            asked += queries
+        return learned, asked
 
 
 def needs_model_as_rule(language: AnyLength) -> bool:

@@ -346,19 +346,20 @@ def _events(words: list[list[str]], times: SyntheticTimes) -> pa.Table:
     return pa.table(table | {name: pa.array(values, pa.string()) for name, values in times.attributes.items()})
 
 
-def _rows(words: list[list[str]], times: SyntheticTimes) -> Iterator[dict[str, str]]:
+def _rows(words: list[list[str]], times: SyntheticTimes) -> tuple[list[str], Iterator[tuple[str, ...]]]:
+    """The names of the columns, and the rows, of text."""
     table = _events(words, times)
     cells = [*(table[at].to_pylist() for at in range(2)), times.texts(), *times.attributes.values()]
-    for row in zip(*cells, strict=True):
-        yield dict(zip(table.column_names, row, strict=True))
+    return table.column_names, zip(*cells, strict=True)
 
 
 def _csv(words: list[list[str]], separator: str, times: SyntheticTimes | None) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if times is not None:
-        writer.writerow(_events(words, times).column_names)
-        writer.writerows(row.values() for row in _rows(words, times))
+        names, rows = _rows(words, times)
+        writer.writerow(names)
+        writer.writerows(rows)
         return text.getvalue().encode()
     writer.writerow(["id", "sequence"])
     writer.writerows([number, separator.join(word)] for number, word in enumerate(words, start=1))
@@ -380,7 +381,9 @@ def _parquet(words: list[list[str]], separator: str, times: SyntheticTimes | Non
 def _json_lines(words: list[list[str]], separator: str, times: SyntheticTimes | None) -> bytes:
     del separator
     if times is not None:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(words, times)).encode()
+        names, cells = _rows(words, times)
+        events = (dict(zip(names, row, strict=True)) for row in cells)
+        return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events).encode()
     rows = ({"id": number, "sequence": word} for number, word in enumerate(words, start=1))
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 

@@ -22,7 +22,7 @@ from symveil.calibration.costs.local import LocalSearch
 from symveil.calibration.costs.outcome import LossyPair, Outcome, worths
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
-from symveil.calibration.enumeration import enumeration, is_enumerable
+from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes
@@ -82,8 +82,7 @@ def proved_loss(
         return ProvedLoss(Fraction(0), "exact")
     if len(weighting.cost.values) > _MOST_LEVELS:
         return ProvedLoss(2 * weighting.drops * rate, "classic")
-    every = enumeration(weighting)
-    enumerated = None if every is None else every.loss(rate)
+    enumerated = loss_by_enumeration(weighting, rate)
     if enumerated is not None:
         return replace(enumerated, loss=min(enumerated.loss, 2 * weighting.drops * rate))
     return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)

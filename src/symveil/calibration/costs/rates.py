@@ -14,7 +14,7 @@ import numpy as np
 from symveil.calibration.answers import Entry, Rates
 from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
-from symveil.calibration.certify import certified_loss, certified_rate
+from symveil.calibration.certify import quick_loss, quick_rate
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
     MOST_EVALUATIONS,
@@ -210,9 +210,7 @@ class _RateSearch(Bracket):
         weighting = self.weighting
         if not weighting.is_plain or weighting.with_shorter:
             return
-        older = certified_rate(
-            weighting.language, epsilon=self.epsilon, adjacency=weighting.farthest, with_prior=weighting.with_prior
-        )
+        older = quick_rate(weighting, epsilon=self.epsilon)
         if older.rate > self.classic and older.loss <= self.epsilon:
             self.succeed(older.rate, ProvedLoss(older.loss, older.how))
 
@@ -279,10 +277,8 @@ class _RateSearch(Bracket):
             result = ProvedLoss(self.epsilon, "classic", result.worst_found, result.pairs)
         weighting = self.weighting
         if result.loss > self.epsilon and weighting.is_plain and not weighting.with_shorter:
-            loss, how = certified_loss(
-                weighting.language, rate=rate, adjacency=weighting.farthest, with_prior=weighting.with_prior
-            )
-            result = ProvedLoss(loss, how, result.worst_found, result.pairs)
+            known = quick_loss(weighting, rate)
+            result = ProvedLoss(known.loss, known.how, result.worst_found, result.pairs)
         if result.loss > self.epsilon:
             return None
         self.pairs += self._cached_pair(entry.get("pair", ""))

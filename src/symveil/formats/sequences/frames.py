@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Generator, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, Protocol
 
@@ -354,6 +355,8 @@ def _table(frame: Any) -> pa.Table:
         for name in frame.columns:
             if not isinstance(name, str):
                 raise FileError(str(_TABLE_PATH), expected="columns with names", found=f"a column {name!r}")
+        if any(_mixes_times(column) for _, column in frame.items() if column.dtype.kind == "O"):
+            _refuse()
     try:
         if library == "pandas":
             table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -364,6 +367,23 @@ def _table(frame: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         _refuse()
     return pa.table(columns, names=table.column_names)
+
+
+def _mixes_times(column: Any) -> bool:
+    """Whether objects are dates, times with an offset and times without one: Arrow reads all as it reads the first.
+
+    So the row of one person would change how the times of others are read.
+    """
+    cells: list[Any] = column.tolist()
+    kinds = set(map(type, cells))
+    if any(issubclass(kind, list | tuple | np.ndarray) for kind in kinds):
+        cells = [each for cell in cells if isinstance(cell, list | tuple | np.ndarray) for each in cell]
+        kinds = set(map(type, cells))
+    if not any(issubclass(kind, date | np.datetime64) for kind in kinds):
+        return False
+    times = [cell for cell in cells if isinstance(cell, date | np.datetime64) and cell == cell]  # noqa: PLR0124 - NaT is not itself
+    ways = {isinstance(each, datetime | np.datetime64) + (getattr(each, "tzinfo", None) is not None) for each in times}
+    return len(ways) > 1
 
 
 def _refuse() -> NoReturn:

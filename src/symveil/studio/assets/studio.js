@@ -226,6 +226,9 @@ window.studio = (() => {
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   };
 
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches(".card figure")) event.target.classList.toggle("zoomed");
+  });
   document.addEventListener("click", (event) => {
     const at = (selector) => event.target.closest(selector);
     const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
@@ -245,6 +248,8 @@ window.studio = (() => {
     } else if (at("[data-act]")) {
       const button = at("[data-act]");
       emitEvent("studio_act", { panel: button.dataset.panel, action: button.dataset.act, value: button.dataset.value ?? "" });
+    } else if (at(".card figure")) {
+      at(".card figure").classList.toggle("zoomed");
     } else if (at(".skip")) {
       event.preventDefault();
       $("main").focus();

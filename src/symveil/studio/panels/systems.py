@@ -38,9 +38,12 @@ class OpacityPanel(Panel):
         "epsilon": "2",
         "omega": "1",
         "length": "",
+        "theta": "",
+        "within": "",
+        "adjacency": "",
         "observed": "",
     }
-    public = frozenset({"source", "k", "notion", "epsilon", "omega", "length"})
+    public = frozenset({"source", "k", "notion", "epsilon", "omega", "length", "theta", "within", "adjacency"})
     files = frozenset({"model"})
     scales: ClassVar = {"epsilon": Scale.of("0.1", "10", "0.1"), "omega": Scale.of("1", "6", "1")}
     field_of: ClassVar[Mapping[str, str]] = {"system": "model"}
@@ -80,6 +83,16 @@ class OpacityPanel(Panel):
         )
         yield form.slider("omega", "Distance ω", self.scales["omega"], hint="Of what safe and substitution show.")
         yield form.text("length", "At most so many events", hint="Needed where a system has loops.", public=True)
+        others = (
+            ("theta", "Accepted probability θ", "Violations less probable than that are accepted."),
+            ("within", "Within so many events", "Later violations do not count."),
+            ("adjacency", "Hidden events b", "Observations that differ in up to b events look alike; 1 by default."),
+        )
+        yield form.further(
+            "More parameters",
+            [form.text(name, label, hint=hint, public=True, usual="") for name, label, hint in others],
+            shown=any(self.values[name] for name, *_ in others),
+        )
 
     def change(self, values: Mapping[str, str]) -> None:
         """Another system starts a new observation."""
@@ -115,8 +128,20 @@ class ProofsPanel(Panel):
     lead = (
         "Any mechanism written as a labelled chain: its δ at every ε, bracketed by proofs, and the pair that is worst."
     )
-    defaults: ClassVar = {"source": "pin", "model": "", "pairs": "", "epsilon": "0.1", "delta": "", "upto": "0.3"}
-    public = frozenset({"source", "epsilon", "delta", "upto"})
+    defaults: ClassVar = {
+        "source": "pin",
+        "model": "",
+        "pairs": "",
+        "epsilon": "0.1",
+        "delta": "",
+        "upto": "0.3",
+        "silent": "",
+        "width": "",
+        "nodes": "",
+        "horizon": "",
+        "lumped": "no",
+    }
+    public = frozenset({"source", "epsilon", "delta", "upto", "width", "nodes", "horizon", "lumped"})
     files = frozenset({"model"})
     scales: ClassVar = {"epsilon": Scale.of("0", "5", "0.01")}
 
@@ -140,6 +165,19 @@ class ProofsPanel(Panel):
             "delta", "Is δ at most …?", hint="A number such as 0.01 or 1/100. Empty: no question.", public=True
         )
         yield form.text("upto", "Curve up to ε", public=True)
+        yield form.further("More parameters", self._others(form))
+
+    @staticmethod
+    def _others(form: Form) -> Iterator[str]:
+        yield form.text("silent", "Labels that are not seen", hint="With commas between them; nor how long they last.")
+        for name, label, hint in (
+            ("width", "Narrow enough", "The bracket stops when it is this narrow; 1e-4 by default."),
+            ("nodes", "Nodes", "It stops after so many kinds of words."),
+            ("horizon", "Labels", "It stops after so many labels."),
+        ):
+            yield form.text(name, label, hint=hint, public=True, usual="")
+        merged = (("no", "no"), ("yes", "yes"))
+        yield form.choice("lumped", "Merge bisimilar states first", merged, usual="no")
 
     def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, ModelError) and error.where.startswith("pairs"):

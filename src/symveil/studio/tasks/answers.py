@@ -6,14 +6,18 @@ Answers from a central release: a table of private counts with intervals, synthe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from symveil.central.counts import shown_threshold
 from symveil.central.unlisted_cells import counted_plainly
+from symveil.comparison.distributions import CodedWords
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.estimate import NUMBERS, Estimate
 from symveil.estimation.named_table import NamedTable
@@ -23,6 +27,7 @@ from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
+from symveil.randomness import NotPrivateSeededBits
 from symveil.release.central_spec import queries_of
 from symveil.reports.report import Listing, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
@@ -31,17 +36,24 @@ from symveil.tasks.central_files import central_manifest, read_counts, require_b
 from symveil.tasks.compare import read_words
 from symveil.tasks.compare_tables import plain_counts
 from symveil.tasks.estimate import estimate
+from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.privatize_file import privatize_file
 from symveil.tasks.synthesize import what_it_is
 
 _ANY_LENGTH = 1 << 40
 
 
 SHOWN_ROWS, MOST_ROWS = 50, 20_000
+_SHOWN_BESIDE = 12
 """On the page, and in what is downloaded from it."""
 
 
 def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Answers panel."""
+    if values["source"] == "example":
+        return _of_example(values, progress)
+    if values["source"] != "file":
+        raise ParameterError("source", expected="example or file", found=values["source"])
     if not values["private"] and not values["manifest"]:
         return _none()
     for name, what in (("private", "the private file"), ("manifest", "the manifest of the private file")):
@@ -50,7 +62,8 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
     statistic = values["statistic"]
     if statistic == NGRAMS:
         statistic = f"ngrams:{read_whole('order', values['order'])}"
-    central = _central(values, read_statistic(statistic))
+    by = values["by"] or None
+    central = None if by or statistic == DURATIONS else _central(values, read_statistic(statistic))
     if central is not None:
         return central
     named(progress, "Undoing the noise; for a file on a model this can take minutes")(0, None)
@@ -63,10 +76,82 @@ def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
         cluster=values["cluster"].strip() or None,
         confidence=read_confidence(values["confidence"]),
         assume=values["assume"] or None,
+        by=by,
     )
     heading = f"Estimated {result.statistic}"
     title = f"symveil: {result.statistic} of the true sequences"
     return table_answer(result, values["places"], _assumptions(result), heading, title, result.method)
+
+
+_PAGES = ("home", "search", "item", "basket", "pay", "help")
+_VISITS, _SEED, _EPSILON = 4000, 1799, 3
+_ONWARD = {"home": (1, 1, 2, 5), "search": (2, 2, 1, 0), "item": (3, 1, 2, 0), "basket": (4, 4, 2, 1)}
+"""Where the visitors of a made-up shop go on to, as numbers of pages; from the other pages anywhere."""
+
+
+@lru_cache(maxsize=1)
+def _clicks() -> tuple[tuple[str, ...], ...]:
+    """Visits to a made-up shop, the same each time."""
+    lanes = NotPrivateSeededBits(_SEED).lanes(8 * _VISITS).reshape(_VISITS, 8).tolist()
+    words = []
+    for length, *draws in lanes:
+        word = ["home"]
+        for draw in draws[: 1 + length % 6]:
+            onward = _ONWARD.get(word[-1], tuple(range(len(_PAGES))))
+            word.append(_PAGES[onward[draw % len(onward)]])
+        words.append(tuple(word))
+    return tuple(words)
+
+
+@lru_cache(maxsize=1)
+def _private_clicks(folder: str | None) -> tuple[bytes, bytes]:
+    """A private file of these visits and its manifest: one release, whatever is asked of it."""
+    with TemporaryDirectory(dir=folder) as inside:
+        true = Path(inside, "true.csv")
+        lines = (f"{number},{' '.join(word)}\n" for number, word in enumerate(_clicks()))
+        true.write_text(f"visit,pages\n{''.join(lines)}")
+        released = privatize_file(
+            true, Path(inside, "private.csv"), alphabet=_PAGES, epsilon=_EPSILON, identifier="visit", sequence="pages"
+        )
+        return released.out.read_bytes(), released.manifest_file.read_bytes()
+
+
+def _of_example(values: Mapping[str, str], progress: Progress) -> Answer:
+    """An answer from the example, beside the truth, which may be shown because the visits are made up."""
+    named(progress, "Making a private file to ask")(0, None)
+    folder = values.get("folder")
+    with TemporaryDirectory(dir=folder) as inside:
+        private, manifest = Path(inside, "private.csv"), Path(inside, "private.csv.manifest.json")
+        for file, content in zip((private, manifest), _private_clicks(folder), strict=True):
+            file.write_bytes(content)
+        own = {**values, "source": "file", "private": str(private), "manifest": str(manifest), "model": ""}
+        answer = answer_answers(own, progress)
+    explained = Text(
+        f"**{_VISITS:,} visits to a made-up shop**, released at ε = {_EPSILON} for visits that differ in one page. The "
+        "cross is what one counts in the private file, the bar the estimate with its interval. The visits "
+        "are made up, so that the truth can be shown beside."
+    )
+    first, *others = answer.sections
+    sections = (Section(first.heading, (explained, *first.parts)), *_beside(answer), *others)
+    return replace(answer, report=replace(answer.report, sections=sections))
+
+
+def _beside(answer: Answer) -> tuple[Section, ...]:
+    """The true counts of the example beside the estimates, and how many intervals cover them."""
+    statistic = read_statistic(str(answer.document["statistic"]))
+    if statistic.name in ("positions", "presence", "transitions") or answer.document["target"] != "file":
+        return ()
+    words = CodedWords.from_words([[_PAGES.index(page) for page in word] for word in _clicks()], symbols=len(_PAGES))
+    true = plain_counts(statistic, _PAGES, words, longest=_ANY_LENGTH)
+    rows, covered = [], 0
+    for row in answer.document["rows"]:  # type: ignore[attr-defined]
+        cell = tuple(row["symbols"]) if statistic.kind != "lengths" else (str(row["length"]),)
+        covered += row["low"] <= true[cell] <= row["high"]
+        numbers = (f"{row[name]:,.0f}" for name in ("released", "estimate", "low", "high"))
+        rows.append((" → ".join(cell), f"{true[cell]:,}", *numbers))
+    sentence = Text(f"{covered} of {len(rows)} intervals cover the true count.")
+    columns = ("row", "true", "in the private file", "estimate", "low", "high")
+    return (Section("Beside the truth", (sentence, Table.from_rows(columns, rows[:_SHOWN_BESIDE]))),)
 
 
 def table_answer(table: NamedTable, places: str, about: Section, heading: str, title: str, method: str) -> Answer:

@@ -16,13 +16,14 @@ from symveil.enforcement.supervisor import Supervisor
 from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical
+from symveil.laws.parameters import Adjacency
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.svg import to_svg
 from symveil.reports.number_texts import epsilon_text
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.subject import File, example_or_file, loaded, read_whole
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
 from symveil.tasks.enforce import enforcement_document, read_probability
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
 from symveil.verification.opacity.notions import read_question
@@ -47,7 +48,8 @@ def answer_opacity(values: Mapping[str, str], progress: Progress) -> Answer:
     secret, observable, controllable = (read_names(values[name]) for name in ("secret", "observable", "controllable"))
     source: Source = (file, secret, observable, controllable)
     observed, notes = _loaded(source)
-    report = _report(source, values["k"], values["notion"])
+    theta, within = values["theta"].strip() or None, values["within"].strip()
+    report = _report(source, values["k"], values["notion"], theta, read_whole("within", within) if within else None)
     observation = read_observed(values["observed"])
     policies = _policies(source, values)
     document: dict[str, object] = {
@@ -92,20 +94,6 @@ def read_observed(text: str) -> tuple[str, ...]:
     return tuple(events)
 
 
-def read_names(text: str) -> tuple[str, ...]:
-    """Names with commas between them, each once.
-
-    Parameters
-    ----------
-    text
-        As it was typed.
-
-    >>> read_names(" 1, at home ,1"), read_names("  ")
-    (('1', 'at home'), ())
-    """
-    return tuple(dict.fromkeys(name for each in text.split(",") if (name := each.strip())))
-
-
 @lru_cache(maxsize=8)
 def _loaded(source: Source) -> tuple[Observed, tuple[str, ...]]:
     (name, _), secret, observable, controllable = source
@@ -129,8 +117,8 @@ def _loaded(source: Source) -> tuple[Observed, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=32)
-def _report(source: Source, k: str, notion: str) -> OpacityReport:
-    return judge_opacity(_loaded(source)[0], k, notion=notion)
+def _report(source: Source, k: str, notion: str, theta: str | None, within: int | None) -> OpacityReport:
+    return judge_opacity(_loaded(source)[0], k, notion=notion, theta=theta, within=within)
 
 
 @lru_cache(maxsize=8)
@@ -139,9 +127,9 @@ def _runs(source: Source, k: str, length: int | None) -> RunObservations:
 
 
 @lru_cache(maxsize=8)
-def _private(source: Source, k: str, length: int | None) -> Enforcement:
+def _private(source: Source, k: str, length: int | None, adjacency: Adjacency) -> Enforcement:
     """With any ε: `with_epsilon` shares all that does not depend on it."""
-    return enforce_policy(_runs(source, k, length), policy="private", epsilon=1)
+    return enforce_policy(_runs(source, k, length), policy="private", epsilon=1, adjacency=adjacency)
 
 
 @lru_cache(maxsize=32)
@@ -178,6 +166,9 @@ def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[s
             fraction = str(violation.upper)
             shown = fraction if len(fraction) < _LONGEST_FRACTION else f"{float(violation.upper):.12g}"
             parts.append(Text(f"{exact} {shown}.", "quiet"))
+    if report.theta is not None and system.secret:
+        accepted = "holds" if report.holds else "does not hold"
+        parts.append(Text(f"With violations less probable than θ = {report.theta} accepted, it **{accepted}**."))
     sentences = [note for note in notes if system.secret or "no state is secret" not in note]
     parts += [Text(Marked((note,)), "warning") for note in sentences]
     return Section("Does an observer become sure of a secret?", tuple(parts))
@@ -324,7 +315,9 @@ def _policies(source: Source, values: Mapping[str, str]) -> dict[str, PolicyDocu
     for policy in POLICIES:
         try:
             if policy == "private":
-                enforced = _private(source, values["k"], length).with_epsilon(values["epsilon"])
+                hidden = values["adjacency"].strip()
+                adjacency: Adjacency = "all" if hidden == "all" else read_whole("adjacency", hidden or "1")
+                enforced = _private(source, values["k"], length, adjacency).with_epsilon(values["epsilon"])
                 documents[policy] = enforcement_document(enforced)
             else:
                 documents[policy] = _replacing(source, values["k"], length, policy, omega)

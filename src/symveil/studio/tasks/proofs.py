@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,10 +13,11 @@ from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
+from symveil.parameters.declaration import Flag
 from symveil.reports.number_texts import factor
 from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.subject import File, example_or_file, loaded
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
 from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, answer_in_words, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy
@@ -34,8 +35,9 @@ def answer_proofs(values: Mapping[str, str], progress: Progress) -> Answer:
     delta = values["delta"] or None
     named(progress, "Proving")(0, None)
     point = {"epsilon": epsilon} if epsilon > 0 else {"alpha": Fraction(1)}
-    verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta)  # type: ignore[arg-type]
-    curve = _curve(file, pairs, values["upto"], progress)
+    options = _options(values)
+    verdict = verify_privacy(chain, **point, pairs=pairs, delta=delta, **dict(options))  # type: ignore[arg-type]
+    curve = _curve(file, pairs, values["upto"], options, progress)
     worst = max(verdict.pairs, key=lambda pair: (pair.lv.upper, pair.lv.lower))
     return Answer(
         report=Report(
@@ -82,12 +84,29 @@ def _pairs(text: str) -> tuple[Pair, ...] | None:
     return tuple(pairs)
 
 
+Options = tuple[tuple[str, object], ...]
+"""Parameters of `verify_privacy` by name."""
+
+
+def _options(values: Mapping[str, str]) -> Options:
+    """Where brackets stop, and what is seen, as far as something was typed."""
+    typed = {name: values[name].strip() for name in ("silent", "width", "nodes", "horizon")}
+    read: dict[str, Callable[[str], object]] = {
+        "silent": read_names,
+        "width": lambda text: exact(text, name="width"),
+        "nodes": lambda text: read_whole("nodes", text),
+        "horizon": lambda text: read_whole("horizon", text),
+    }
+    merged = Flag().read("lumped", values["lumped"])
+    return (*((name, read[name](text)) for name, text in typed.items() if text), ("on_lumped", merged))
+
+
 _cached: dict[tuple[object, ...], PrivacyCurve] = {}
 
 
-def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Progress) -> PrivacyCurve:
+def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, options: Options, progress: Progress) -> PrivacyCurve:
     """δ(ε) on a grid, kept: another place to look at does not change it."""
-    key = (file, pairs, upto)
+    key = (file, pairs, upto, options)
     if key not in _cached:
         limit = exact(upto, name="upto")
         if not 0 < limit <= 20:
@@ -95,7 +114,7 @@ def _curve(file: File, pairs: tuple[Pair, ...] | None, upto: str, progress: Prog
         alpha = Fraction(round(1000 * math.exp(limit)), 1000)  # short, so that small chains have exact answers
         proving = named(progress, "Proving δ at each ε")
         proving(0, None)
-        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=proving)
+        curve = privacy_curve_up_to(_chain(file)[0], alpha, pairs=pairs, progress=proving, **dict(options))
         _cached.clear()
         _cached[key] = curve
     return _cached[key]

@@ -210,6 +210,20 @@ def read_whole(name: str, text: str) -> int:
         raise ParameterError(name, expected="a whole number", found=repr(text)) from None
 
 
+def read_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, each once.
+
+    Parameters
+    ----------
+    text
+        As it was typed.
+
+    >>> read_names(" 1, at home ,1"), read_names("  ")
+    (('1', 'at home'), ())
+    """
+    return tuple(dict.fromkeys(name for each in text.split(",") if (name := each.strip())))
+
+
 def promise(mechanism: Mechanism, noun: str, *, symbol: str = "symbol") -> Marked:
     """What the guarantee of a mechanism promises."""
     guarantee, adjacency = mechanism.guarantee, mechanism.adjacency

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from symveil.central.noise import Quality
-from symveil.central.time_counts import TIME_STATISTICS
+from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import ParameterError
 from symveil.estimation.names import NGRAMS
 from symveil.examples.millford import LONGEST, SHORTEST, millford, millford_map, millford_times, millford_trips

@@ -21,7 +21,7 @@ import numpy as np
 from symveil.calibration.costs.blocks import WHOLE, Kind
 from symveil.calibration.costs.pairs import Pair
 from symveil.calibration.effort import halves_at
-from symveil.calibration.meeting_groups import (
+from symveil.calibration.halves.groups import (
     Floats,
     Groups,
     Integers,
@@ -31,7 +31,7 @@ from symveil.calibration.meeting_groups import (
     worst_between,
     worst_in_groups,
 )
-from symveil.calibration.meeting_tables import THREADS, Half, HalfTables
+from symveil.calibration.halves.tables import THREADS, Half, HalfTables
 from symveil.models.word import Codes
 
 _LIGHTEST = 2.0**-60  # beside the largest: what is lost below the range of 32 bits is nothing beside it

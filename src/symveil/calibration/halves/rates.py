@@ -3,13 +3,11 @@
 See docs/theory/certificates.md, *Words that are halves*. Z(w) of a word is a product α·β of what its beginning and its
 end are worth, so a table of beginnings times a table of ends has Z of every word: a hundred million words from some
 ten thousand halves. Every pair of words that differ in one block is then compared, however large the rate is. What is
-proved for blocks is exact, and for one hidden symbol so is the loss; for two hidden symbols see `meeting_places`.
+proved for blocks is exact, and for one hidden symbol so is the loss; for two hidden symbols see `positions`.
 
-The largest rate found by comparing all pairs of words (`meeting`): one to three rates are tried to the end.
-
-A pair of words that was found from public ones says at which rate it would lose ε, and a little less is tried first.
-Often that is proved; if not, the first pair that loses too much leads to worse ones, and they say which rate to try
-next. What is returned was proved by itself.
+Of rates one to three are tried to the end. A pair of words that was found from public ones says at which rate it would
+lose ε, and a little less is tried first. Often that is proved; if not, the first pair that loses too much leads to
+worse ones, and they say which rate to try next. What is returned was proved by itself.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import total_over_blocks
 from symveil.calibration.costs.pairs import pair_losses, pairs_of_public_words, worse_pair
-from symveil.calibration.meeting_blocks import BlockComparison
-from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PositionsComparison, TooLight
-from symveil.calibration.meeting_tables import HalfTables
+from symveil.calibration.halves.blocks import BlockComparison
+from symveil.calibration.halves.groups import Worst
+from symveil.calibration.halves.positions import PositionsComparison, TooLight
+from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.search import rounded_down
 from symveil.calibration.searches import begin_search
 from symveil.calibration.weighting import Weighting
@@ -39,7 +37,7 @@ from symveil.numbers.progress import Progress
 _TWO_POSITIONS = 2
 
 
-def met_loss(
+def loss_by_halves(
     weighting: Weighting,
     rate: Fraction,
     *,
@@ -63,7 +61,7 @@ def met_loss(
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
     >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abc" for b in "abc"]), length=8)
-    >>> found = met_loss(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
+    >>> found = loss_by_halves(Weighting(language=words, cost=hamming(words), adjacency=1), Fraction(2))
     >>> round(float(found.loss), 9), found.how                               # on Σⁿ exactly η
     (2.0, 'exact')
     """
@@ -125,7 +123,7 @@ FORMAT = "symveil-meeting-3"
 _answers = Rates()
 
 
-def met_rate(
+def rate_by_halves(
     weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None, claimed: Fraction | None = None
 ) -> CertifiedRate | None:
     """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
@@ -146,7 +144,7 @@ def met_rate(
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
     >>> words = sv.runs(sv.MarkovChain.from_transitions([(a, b, "1/3") for a in "abc" for b in "abc"]), length=8)
-    >>> found = met_rate(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
+    >>> found = rate_by_halves(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
     >>> round(float(found.rate), 2), found.how                               # ε/b, on Σⁿ
     (2.0, 'exact')
     """
@@ -156,7 +154,7 @@ def met_rate(
     bracket = Bracket(weighting, epsilon)
 
     def prove(rate: Fraction, _: Entry) -> CertifiedRate | None:
-        result = met_loss(weighting, rate, epsilon=epsilon)
+        result = loss_by_halves(weighting, rate, epsilon=epsilon)
         if result is None or result.loss > epsilon:
             return None
         bracket.pairs += result.pairs
@@ -188,7 +186,7 @@ def _searched(bracket: Bracket, progress: Progress | None) -> CertifiedRate:
             if progress is not None:
                 progress(reported, 1000 * _EVALUATIONS)
 
-        result = met_loss(weighting, rate, epsilon=epsilon if stops < most_stops else None, report=report)
+        result = loss_by_halves(weighting, rate, epsilon=epsilon if stops < most_stops else None, report=report)
         known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if result is None else result
         return known[rate]
 

@@ -15,15 +15,15 @@ import pytest
 from cost_oracle import random_case
 
 import symveil as sv
-from symveil.calibration import certify, meeting, meeting_blocks, meeting_places
-from symveil.calibration import meeting as meeting_rates
+from symveil.calibration import certify
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.calibration.effort import all_certificates_are_quick, halves_work
-from symveil.calibration.meeting import met_loss, met_rate
-from symveil.calibration.meeting_groups import Worst
-from symveil.calibration.meeting_places import PositionsComparison, _narrow_rounding, _product
-from symveil.calibration.meeting_tables import Half, HalfTables
+from symveil.calibration.halves import blocks, positions, rates
+from symveil.calibration.halves.groups import Worst
+from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
+from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
+from symveil.calibration.halves.tables import Half, HalfTables
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
@@ -38,7 +38,7 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
         case = random_case(dice, longest=7, chains=True)
         if case is None or halves_work(case.weighting) == math.inf:
             continue
-        found = met_loss(case.weighting, case.rate)
+        found = loss_by_halves(case.weighting, case.rate)
         assert found is not None
         compared += 1
         assert case.exact <= float(found.loss) * (1 + 1e-13)
@@ -60,16 +60,16 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(mon
         case = random_case(dice, longest=6, chains=True)
         if case is None or halves_work(case.weighting) == math.inf:
             continue
-        whole = met_loss(case.weighting, case.rate)
+        whole = loss_by_halves(case.weighting, case.rate)
         assert whole is not None
         with monkeypatch.context() as patch:  # ends made anew for each state, where they would take much memory
-            patch.setattr(meeting_blocks, "MOST_BYTES", 0)
-            anew = met_loss(case.weighting, case.rate)
+            patch.setattr(blocks, "MOST_BYTES", 0)
+            anew = loss_by_halves(case.weighting, case.rate)
         assert anew is not None
         assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
         for share in (Fraction(4, 5), Fraction(1001, 1000)):
             budget = whole.loss * share
-            found = met_loss(case.weighting, case.rate, epsilon=budget)
+            found = loss_by_halves(case.weighting, case.rate, epsilon=budget)
             assert found is not None
             if found.reached == math.inf:
                 proved += 1
@@ -91,13 +91,13 @@ def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.M
         case = random_case(dice, longest=7, chains=True)
         if case is None or case.weighting.adjacency != 2 or halves_work(case.weighting) == math.inf:
             continue
-        found = met_loss(case.weighting, case.rate)
+        found = loss_by_halves(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # in 64 bits
-            patch.setattr(meeting_places, "_LIGHTEST", math.inf)
-            wide = met_loss(case.weighting, case.rate)
+            patch.setattr(positions, "_LIGHTEST", math.inf)
+            wide = loss_by_halves(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # added up over blocks, as for more symbols
-            patch.setattr(meeting, "_TWO_POSITIONS", -1)
-            summed = met_loss(case.weighting, case.rate)
+            patch.setattr(rates, "_TWO_POSITIONS", -1)
+            summed = loss_by_halves(case.weighting, case.rate)
         compared += 1
         assert case.exact <= min(float(found.loss), float(wide.loss)) * (1 + 1e-13)
         assert found.loss <= summed.loss + Fraction(1, 10**4)
@@ -170,7 +170,7 @@ def _town(length: int, *, balanced: bool) -> Weighting:
 
 
 def test_balance_uses_nearly_all_of_the_budget() -> None:
-    plain, balanced = (met_rate(_town(5, balanced=each), epsilon=Fraction(3)) for each in (False, True))
+    plain, balanced = (rate_by_halves(_town(5, balanced=each), epsilon=Fraction(3)) for each in (False, True))
     for found in (plain, balanced):
         assert found is not None
         assert found.how == "exact"
@@ -185,7 +185,7 @@ def test_two_hidden_symbols_use_nearly_all_of_the_budget(period: int, balanced: 
     words = sv.runs(town(), 5)
     cost = hamming(words) if period == 1 else hamming(words).staircase(period=2, first_step=1)
     weighting = Weighting(language=words, cost=cost, adjacency=2, balanced=balanced)
-    found = met_rate(weighting, epsilon=Fraction(4))
+    found = rate_by_halves(weighting, epsilon=Fraction(4))
     assert found.how == "certified"
     assert found.loss <= 4
     assert found.rate <= found.ruled_out < 1.006 * float(found.rate)
@@ -195,7 +195,7 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
     words = sv.runs(town(), 4)
     weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
     older = weighting.classic(Fraction(2))  # as if the quick certificate had found nothing
-    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: older)
+    monkeypatch.setattr(certify, "quick_rate", lambda *_, **__: older)
     assert calibrated_rate(weighting, epsilon=Fraction(2), thorough=False) == older
     found = calibrated_rate(weighting, epsilon=Fraction(2))
     assert found.rate > Fraction(5, 4) * older.rate
@@ -207,20 +207,20 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
     assert sv.Exponential(words, epsilon=2, adjacency=1).rate == older.rate
     assert sv.Exponential(words, epsilon=2, adjacency=1, cost="hamming").rate == found.rate  # it is asked for
     better = replace(found, rate=found.rate * 2)
-    monkeypatch.setattr(certify, "certified_rate", lambda *_, **__: better)
+    monkeypatch.setattr(certify, "quick_rate", lambda *_, **__: better)
     assert calibrated_rate(weighting, epsilon=Fraction(4)) == better  # never less than the quick one
 
 
 def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> Fraction:
-        meeting_rates._answers.clear()
-        return met_rate(_town(4, balanced=False), epsilon=Fraction(3)).rate
+        rates._answers.clear()
+        return rate_by_halves(_town(4, balanced=False), epsilon=Fraction(3)).rate
 
     first = asked()
     (file,) = own_cache.glob("*.json")
-    tried, real = [], meeting_rates.met_loss
+    tried, real = [], rates.loss_by_halves
     monkeypatch.setattr(
-        meeting_rates, "met_loss", lambda *given, **named: tried.append(given[1]) or real(*given, **named)
+        rates, "loss_by_halves", lambda *given, **named: tried.append(given[1]) or real(*given, **named)
     )
     assert asked() == first
     assert tried == [first]  # one decision, no search
@@ -232,7 +232,7 @@ def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.Monkey
 
 def test_progress_grows_and_may_end_the_search() -> None:
     told: list[tuple[int, int]] = []
-    met_rate(_town(4, balanced=False), epsilon=Fraction(2), progress=lambda done, of: told.append((done, of)))
+    rate_by_halves(_town(4, balanced=False), epsilon=Fraction(2), progress=lambda done, of: told.append((done, of)))
     assert told
     assert all(0 <= done <= of for done, of in told)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -241,7 +241,7 @@ def test_progress_grows_and_may_end_the_search() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        met_rate(_town(4, balanced=False), epsilon=Fraction(4), progress=enough)
+        rate_by_halves(_town(4, balanced=False), epsilon=Fraction(4), progress=enough)
 
 
 def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() -> None:
@@ -263,5 +263,5 @@ def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() ->
 def test_without_adjacent_words_nothing_is_lost() -> None:
     words = sv.runs(sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "a", 1)]), 7, public_start=True)
     weighting = Weighting(language=words, cost=hamming(words), adjacency=2)
-    assert met_loss(weighting, Fraction(1)).loss == 0
-    assert met_rate(weighting, epsilon=Fraction(1)).worst_pair is None
+    assert loss_by_halves(weighting, Fraction(1)).loss == 0
+    assert rate_by_halves(weighting, epsilon=Fraction(1)).worst_pair is None
