@@ -48,6 +48,7 @@ def manifest_schema(text: str) -> str:
     """The text of the manifest's schema, with what the fields of `MechanismChoice` say about its parameters."""
     own = json.loads(text)["properties"]["parameters"]
     own["properties"] = schema_of(MechanismChoice, without=("not_private",))
+    own["properties"]["mechanism"]["enum"].append("private")  # the policy for opacity of a log's release
     rows = [f"    {_json(name)}: {_json(rule)}" for name, rule in own["properties"].items()]
     others = [f"   {_json(key)}: {_json(own[key])}" for key in own if key != "properties"]
     entry = ",\n".join([*others, '   "properties": {\n' + ",\n".join(rows) + "\n   }"])

@@ -15,9 +15,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration import window_steps
 from symveil.calibration.costs.step_loops import Arcs, fraction_bound
 from symveil.calibration.path_loops import raised_ratio as raised_ratio_of_paths
+from symveil.calibration.window_loops import raised_mean
 
 SLACK = 2.0**-45
 CLOSE = 1e-9
@@ -92,7 +92,7 @@ def test_a_ratio_known_to_be_infinite_stays_so(case) -> None:
 def test_a_mean_with_uncertain_weights(case, mean) -> None:
     """Σ λ·value / Σ λ is a ratio with 1 everywhere below; without any weight it is at most the largest value."""
     value, _, least, most = case
-    bound = window_steps._raised_mean(np.array(value), np.array(least), np.array(most), mean, SLACK)
+    bound = raised_mean(np.array(value), np.array(least), np.array(most), mean, SLACK)
     if any(most):
         true = largest_ratio(value, [1.0] * len(value), least, most)
         assert bound >= max(true, Fraction(mean))

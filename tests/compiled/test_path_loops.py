@@ -1,4 +1,4 @@
-"""Loops over paths of blocks: the same bits as their interpreted twins."""
+"""Loops over paths of blocks and over windows: the same bits as their interpreted twins."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import symveil as sv
 from compiled.twins import Call, agree_again, recording
 from symveil.calibration import block_bounds
 from symveil.calibration.block_bounds import chain_loss, chain_search
+from symveil.calibration.windows import window_loss, window_search
 from symveil.models.markov_chain import MarkovChain
 
-HOME = "symveil.calibration.path_loops."
+HOME = "symveil.calibration."
 
 
 def random_chain(seed: int, size: int, degree: int) -> MarkovChain:
@@ -34,6 +35,10 @@ def calls() -> list[Call]:
         for seed, (size, degree, length) in enumerate([(3, 2, 4), (5, 3, 6), (4, 4, 3), (9, 2, 12)]):
             for with_prior in (False, True):
                 language = sv.runs(random_chain(seed, size, degree), length)
+                if length < 10:
+                    windows = window_search(language, adjacency=2, with_prior=with_prior, width=2)
+                    assert windows is not None
+                    window_loss(windows, Fraction(1))
                 for most in (3e9, 0):
                     patch.setattr(block_bounds, "_PAIR_WORK", most)
                     search = chain_search(language, adjacency=2, with_prior=with_prior)
@@ -43,9 +48,18 @@ def calls() -> list[Call]:
     return found
 
 
-@pytest.mark.parametrize("name", ["largest_ratio", "glanced_ratio"])
-def test_the_same_bits(calls: list[Call], name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("path_loops.largest_ratio", 10),
+        ("path_loops.glanced_ratio", 10),
+        ("window_loops.next_boxes", 6),
+        ("window_loops.next_ratios", 6),
+        ("window_loops.adjacent_windows", 6),
+    ],
+)
+def test_the_same_bits(calls: list[Call], name: str, least: int) -> None:
     chosen = [call for call in calls if call.loop == HOME + name]
-    assert len(chosen) > 10
+    assert len(chosen) >= least
     for call in chosen:
         agree_again(call)

@@ -160,7 +160,7 @@ def test_durations(tmp_path, by):
     assert long[0]["low_all"] <= 2500 <= long[0]["high_all"]
     assert (long[0]["wait"], long[0]["to_seconds"]) == ("from 4h", None)
     assert answer.table.column_names[: 3 if by is None else 4][-3:] == ["wait", "from_seconds", "to_seconds"]
-    with pytest.raises(InputError, match="expected --statistic durations or lengths where waits are released"):
+    with pytest.raises(InputError, match="expected the statistic durations or lengths where waits are released"):
         sv.estimate(release.out, "visits")
     assert sv.estimate(release.out, "lengths").row(0)["estimate"] == 2500
 

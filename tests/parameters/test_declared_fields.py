@@ -123,7 +123,8 @@ NO_OPTION = {
     (ColumnOptions, "attributes"): "learn has an option for each attribute and its values",
 }
 NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is ColumnOptions)} - {
-    each.name for each in parameters_of(RunOptions)
+    "time",  # with private times
+    *(each.name for each in parameters_of(RunOptions)),
 }
 
 

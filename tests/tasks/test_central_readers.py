@@ -202,7 +202,7 @@ def test_the_studio_shows_central_releases(source: Path, synthetic: Path, tmp_pa
     assert (
         table is not None and answer.document == table.document() and dict(answer.marks)["method"] == "private counts"
     )
-    assert "for each <b>person</b>" in answer.html() and answer.sections[0].svg.startswith("<svg")
+    assert "for each <b>person</b>" in answer.html() and "<svg" in answer.html()
     words = answered(synthetic, statistic="lengths")
     assert sum(row[1] for row in words.rows) == 77 and "belongs to no person" in words.html()
     assert np.allclose([row[1] for row in words.rows], [row[2] for row in words.rows])

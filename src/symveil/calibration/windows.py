@@ -22,13 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from symveil.calibration.window_steps import (
-    Booleans,
-    Integers,
-    adjacent_windows,
-    next_boxes,
-    next_ratios,
-)
+from symveil.calibration.costs.graph import Booleans, Integers
+from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from symveil.errors import InputError
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import EstimatedTable, Variances
+from symveil.estimation.table import EstimatedTable, Variances, shares_of_rows
 from symveil.estimation.table_estimator import FEWEST
 from symveil.trellis.passes import scaled_backward, scaled_forward
 
@@ -189,10 +189,7 @@ class ChainTables:
 
     def _as_reported(self, table: Floats) -> Floats:
         """The table as it is reported: transitions are shares of their row."""
-        if self._statistic.kind != "transitions":
-            return table
-        rows = table.sum(axis=1, keepdims=True)
-        return np.asarray(table / np.where(rows > 0, rows, 1.0))
+        return shares_of_rows(table) if self._statistic.kind == "transitions" else table
 
     def _left_out(self, best: Fitted, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """(G−1)/G·Σ_g (X_g − X̄)², X_g without group g; the same of the rows' totals."""

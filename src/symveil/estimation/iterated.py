@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.table import EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
 from symveil.estimation.table_estimator import FEWEST
 from symveil.randomness import NotPrivateSeededBits
 
@@ -143,25 +143,18 @@ class Iterates:
             """For each cell the sum over its row."""
             return np.asarray((values @ which)[..., number], dtype=np.float64)
 
-        total, by_group = whole.sum(axis=0), of_row(whole)
-        error = np.sqrt(group_variance(list(by_group), self.sizes))
-        below = of_row(total)
-        listed = (below >= 4 * error) & (below > 0)
-        below = np.where(listed, below, 1.0)
-        share = total / below
-        steps = allowance.sum(axis=0)
-        possible = projected(point)
-        released = self.sums[0].sum(axis=0)
+        shares = RowShares.of(whole.sum(axis=0), list(whole), self.sizes, of_row)
+        share, steps = shares.share, allowance.sum(axis=0)
         return EstimatedTable(
-            released=released / np.maximum(of_row(released), 1.0),
+            released=shares_of_rows(self.sums[0].sum(axis=0), of_row),
             estimate=point / np.where(of_row(point) > 0, of_row(point), 1.0),
-            variances=Variances.from_groups(list(whole - share * by_group), self.sizes, per=below),
-            consistent=possible / np.where(of_row(possible) > 0, of_row(possible), 1.0),
+            variances=shares.variances,
+            consistent=shares_of_rows(projected(point), of_row),
             most=1.0,
-            listed=listed,
+            listed=shares.listed,
             notes=notes,
             warnings=self.warnings,
             centre=share,
-            allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / below,
+            allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / shares.below,
             bounded=bounded,
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from symveil.estimation.pair_terms import NeighbourTerms, VisitTerms
 from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.substitution_noise import Floats, Orders, SubstitutionNoise, WeighedTables, cell_sums, part
-from symveil.estimation.table import EstimatedTable, Variances, group_variance, projected
+from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
 from symveil.estimation.table_estimator import FEWEST, TableEstimator, Target
 
 _ONE_WINDOW = ("first", "last", "positions", "od")
@@ -167,24 +167,15 @@ def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes
     sums, sizes
         The estimates from random groups of words, and how many words each has.
     """
-    from_here = estimate.sum(axis=1, keepdims=True)
-    error = np.sqrt(group_variance([each.sum(axis=1, keepdims=True) for each in sums], sizes))
-    listed = (from_here >= 4 * error) & (from_here > 0)
-    below = np.where(listed, from_here, 1.0)
-    shares = estimate / below
-    apart = [each - shares * each.sum(axis=1, keepdims=True) for each in sums]
-    possible = projected(estimate)
-    rows = possible.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        released = counts / counts.sum(axis=1, keepdims=True)
-    unlisted = int((~listed).sum())
+    shares = RowShares.of(estimate, sums, sizes)
+    unlisted = int((~shares.listed).sum())
     return EstimatedTable(
-        released=np.nan_to_num(released),
-        estimate=shares,
-        variances=Variances.from_groups(apart, sizes, per=below),
-        consistent=np.where(rows > 0, possible / np.where(rows > 0, rows, 1.0), 0.0),
+        released=shares_of_rows(counts),
+        estimate=shares.share,
+        variances=shares.variances,
+        consistent=shares_of_rows(projected(estimate)),
         most=1.0,
-        listed=np.broadcast_to(listed, estimate.shape),
+        listed=np.broadcast_to(shares.listed, estimate.shape),
         notes=(f"{unlisted} symbols occur too rarely for their transitions to be estimated",) if unlisted else (),
     )
 

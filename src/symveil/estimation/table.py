@@ -5,6 +5,7 @@ From an estimate and its variance to intervals, each and all at once; and the ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,6 +142,69 @@ class Variances:
         used = np.zeros(self.values.shape, dtype=np.bool_) if self.by_group is None else self.by_group
         halves = [np.where(used, grouped[i], closed[i]) * error + skewness(closed[i], error) for i in range(2)]
         return halves[0], halves[1]
+
+
+OfRow = Callable[[Floats], Floats]
+"""For each cell the sum over its row; tables may have more axes in front."""
+
+
+def shares_of_rows(table: Floats, of_row: OfRow | None = None) -> Floats:
+    """Each cell's share of its row; 0 where a row is empty.
+
+    Parameters
+    ----------
+    table
+        Numbers that are not negative.
+    of_row
+        What the rows are; None: the last axis.
+
+    >>> shares_of_rows(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    rows = (of_row or along_last_axis)(table)
+    return np.asarray(table / np.where(rows > 0, rows, 1.0))
+
+
+def along_last_axis(table: Floats) -> Floats:
+    """For each row of the last axis its sum, which stands for all of its cells."""
+    return np.asarray(table.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowShares:
+    """Estimated numbers as shares of their rows, by the delta method: T = C/R has the variance of C − T·R over R².
+
+    A row counts as above 0 where its sum is at least four standard errors.
+    """
+
+    share: Floats
+    below: Floats
+    """R; 1 where it is not sure to be above 0."""
+    listed: NDArray[np.bool_]
+    variances: Variances
+
+    @classmethod
+    def of(
+        cls, total: Floats, sums: list[Floats], sizes: NDArray[np.int64], of_row: OfRow = along_last_axis
+    ) -> RowShares:
+        """The shares of a total.
+
+        Parameters
+        ----------
+        total
+            The numbers.
+        sums, sizes
+            What random groups of words add to them, and how many words each has.
+        of_row
+            What the rows are.
+        """
+        rows = of_row(total)
+        error = np.sqrt(group_variance([of_row(each) for each in sums], sizes))
+        listed = (rows >= 4 * error) & (rows > 0)
+        below = np.where(listed, rows, 1.0)
+        share = total / below
+        apart = [each - share * of_row(each) for each in sums]
+        return cls(share=share, below=below, listed=listed, variances=Variances.from_groups(apart, sizes, per=below))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

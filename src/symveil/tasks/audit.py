@@ -13,7 +13,8 @@ from symveil.models.word import Metric
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import shown_at_least
 from symveil.reports.report import Report, Section, Table, facts_report
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, LossAtDistance, audit, audit_by_chain
+from symveil.verification.audit import MOST_WORDS, AuditVerdict, LossAtDistance, audit
+from symveil.verification.chain_audit import audit_by_chain
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.spec import CentralSpec, queries_of
+from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.storage.atomic import digest_of
 from symveil.storage.opening import is_regular
 from symveil.tasks.central_files import zones_digest

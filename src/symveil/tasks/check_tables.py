@@ -23,7 +23,7 @@ from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import only_file_errors
 from symveil.languages.any_length import AnyLength
 from symveil.laws.parameters import read_epsilon
-from symveil.release.spec import queries_of
+from symveil.release.central_spec import queries_of
 from symveil.tasks.central_files import read_table, zones_digest
 from symveil.tasks.checks import Check
 from symveil.tasks.count import ANY_LENGTH

@@ -46,8 +46,8 @@ from symveil.numbers.rationals import Number, exact
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import Beside, FileWords, ObservedSymbols
+from symveil.release.central_spec import CentralSpec
 from symveil.release.protocol import new_release_id
-from symveil.release.spec import CentralSpec
 from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import (
     public_language,

@@ -19,7 +19,7 @@ from symveil.estimation.chain_tables import ChainTables
 from symveil.estimation.hidden_chain import HiddenChain, ReleasedOfLength
 from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
 from symveil.estimation.statistics import Batch, Statistic, windows
-from symveil.estimation.table import EstimatedTable, projected
+from symveil.estimation.table import EstimatedTable, projected, shares_of_rows
 from symveil.estimation.table_estimator import FEWEST, group_count
 from symveil.languages.any_length import gathered
 from symveil.mechanisms.online.mechanism import Online
@@ -313,8 +313,7 @@ def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTabl
     chain = gathering.chain()
     shown = counts.reshape(shape)
     if wanted.kind == "transitions":
-        rows = shown.sum(axis=1, keepdims=True)
-        shown = shown / np.where(rows > 0, rows, 1.0)
+        shown = shares_of_rows(shown)
     even = chain.evenly
     near = chain.normalised(gathering.taken + 0.5)  # no edge is ruled out
     table = ChainTables(chain, wanted, shape).estimated([near, even], gathering.sizes, shown)

@@ -80,7 +80,7 @@ def _times_for(released: PrivateFile, wanted: Statistic, by: str | None) -> Time
     if times is not None and waits == (times.grid.waits is not None) and (waits or times.grid.name == by):
         return times
     has = "none" if times is None else f"{times.grid.name.split(':')[0]}s"
-    need = "waits (privatize with --time-grid wait:…)" if waits else f"{by}s (privatize with --time-grid {by})"
+    need = "waits (`time_grid='wait:…'` of the release)" if waits else f"{by}s (`time_grid='{by}'` of the release)"
     raise InputError(f"estimate: expected a release with private {need} for {wanted.name}, found {has}")
 
 

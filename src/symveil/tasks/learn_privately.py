@@ -43,7 +43,7 @@ from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
-from symveil.release.spec import CentralSpec
+from symveil.release.central_spec import CentralSpec
 from symveil.tasks.central_files import (
     public_language,
     reading_of_times,

@@ -12,12 +12,11 @@ from symveil.formats.models.model_files import load_model
 from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
 from symveil.formats.reading import suffix
 from symveil.models.automaton import TransitionSystem
+from symveil.models.derived_systems import read_initial, starting_in
 from symveil.models.stochastic_system import (
     LogicalSystem,
     PartiallyObserved,
     StochasticSystem,
-    read_initial,
-    starting_in,
 )
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most

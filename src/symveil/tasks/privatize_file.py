@@ -209,10 +209,11 @@ def privatize_file(
         utility, offset, public_start, metric, max_length, cutoff, cost, cap, balanced, step, costs, beyond.
     columns
         How the file is read; or by name: sequence, separator, identifier, case, order, symbol, person,
-        delimiter, date_format, keep.
+        delimiter, date_format, keep, time.
     run
         How it is released; or by name: on_unknown, ledger, over_budget, release_id, again, engine, master,
-        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, thin, start, time_step.
+        unsafe_report_true_error, longest, gzip_ratio, spreadsheet_safe, thin, start, time_step,
+        time_grid, time_shift, timezone, time_share.
     progress
         Called with how much of a pass over the file is done, and of how much; with `what` (charging, releasing) and
         `records` (how many were read), if it takes them by name.

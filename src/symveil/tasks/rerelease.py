@@ -45,7 +45,7 @@ def noise_of(release: LocalSpec, document: dict[str, Any]) -> SubstitutionNoise:
     if times is not None and times.joint:
         if times.grid.waits is not None:
             raise InputError(
-                "estimate: expected --statistic durations or lengths where waits are released, found another one: "
+                "estimate: expected the statistic durations or lengths where waits are released, found another one: "
                 "first events, which have no wait, have another noise"
             )
         own = LengthNoise(symbols=len(release.alphabet), length=0, rate=times.law.symbol_rate)

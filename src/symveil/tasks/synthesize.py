@@ -32,7 +32,7 @@ from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.frames import ATTRS
 from symveil.formats.sequences.records import ID, SYMBOLS, TIME, keep_column
-from symveil.formats.sequences.xes import XesWriter
+from symveil.formats.sequences.xes_writer import XesWriter
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
 from symveil.models.times import WallClock

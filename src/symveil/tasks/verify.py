@@ -23,9 +23,9 @@ from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart
 from symveil.storage.atomic import write_text
-from symveil.verification.chain_pairs import Subject
+from symveil.verification.chain_pairs import Subject, read_alpha
 from symveil.verification.privacy_verdict import PrivacyVerdict
-from symveil.verification.verify_privacy import verify_privacy
+from symveil.verification.verify_privacy import PreparedSubject
 
 _MOST_POINTS = 1000
 _CURVE_POINTS = 25
@@ -115,14 +115,14 @@ def privacy_curve(
     """
     if (alphas is None) == (epsilons is None):
         raise ParameterError("alphas", expected="either alphas or epsilons", found="both or neither")
-    points: list[tuple[Fraction, dict[str, Number]]] = []
-    for name, values in (("alpha", alphas), ("epsilon", epsilons)):
-        points += [(exact(value, name=name), {name: value}) for value in values or ()]
+    points: list[tuple[Fraction, Number | None, Number | None]] = []
+    points += [(exact(value, name="alpha"), value, None) for value in alphas or ()]
+    points += [(exact(value, name="epsilon"), None, value) for value in epsilons or ()]
     if not 1 <= len(points) <= _MOST_POINTS:
         raise ParameterError("points", expected=f"1 to {_MOST_POINTS} of them", found=len(points))
-    verdicts = []
-    for number, (_, point) in enumerate(sorted(points, key=lambda entry: entry[0]), start=1):
-        verdicts.append(verify_privacy(chain, **point, **options))  # type: ignore[arg-type]
+    verdicts, subject = [], PreparedSubject.of(chain, **options)
+    for number, (_, alpha, epsilon) in enumerate(sorted(points, key=lambda point: point[0]), start=1):
+        verdicts.append(subject.verdict(read_alpha(alpha, epsilon)))
         if progress:
             progress(number, len(points))
     return PrivacyCurve(tuple(verdicts))

@@ -111,18 +111,16 @@ def _turned(odds: Odds) -> tuple[tuple[fmpq, fmpq], ...]:
 
 
 def verify_channel(
-    channel: Channel,
+    odds: ChannelOdds,
     *,
     alpha: Alpha | None,
     requested: Fraction | None,
-    pairs: Iterable[Pair] | None,
     progress: Progress | None = None,
 ) -> PrivacyVerdict:
     """δ at an α (as `read_alpha` reads it); without one, at the smallest α for the δ that was asked, or for 0.
 
     Where no α is large enough the verdict is that of every large α, and says so (`infinite`).
     """
-    odds = ChannelOdds.of(channel, pairs)
     if alpha is not None:
         return odds.verdict(alpha.below, alpha.above, epsilon=alpha.epsilon, requested=requested, progress=progress)
     smallest = odds.smallest_alpha(requested or Fraction(0))

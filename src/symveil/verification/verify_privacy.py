@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from symveil.errors import ParameterError
 from symveil.laws.law import ReleaseChain
@@ -22,7 +23,7 @@ from symveil.verification.chain_pairs import (
     read_share,
     require_count,
 )
-from symveil.verification.channels import verify_channel
+from symveil.verification.channels import ChannelOdds, verify_channel
 from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import (
@@ -127,19 +128,80 @@ def verify_privacy(
     >>> verify_privacy(table).alpha, verify_privacy(table, alpha=2).delta.upper
     (Fraction(3, 1), Fraction(1, 4))
     """
-    requested = None if delta is None else read_share(delta, name="delta")
-    channel = as_channel(chain, related)
-    if channel is not None:
-        _refuse_silent(silent)
-        read = None if alpha is None and epsilon is None else read_alpha(alpha, epsilon)
-        return verify_channel(channel, alpha=read, requested=requested, pairs=pairs, progress=progress)
-    given = read_alpha(alpha, epsilon)
-    options = ProofOptions.read(
-        width=width, nodes=nodes, horizon=horizon, symmetric=symmetric, ld=ld, support_only=support_only
+    prepared = PreparedSubject.of(
+        chain,
+        pairs=pairs,
+        related=related,
+        silent=silent,
+        delta=delta,
+        on_lumped=on_lumped,
+        width=width,
+        nodes=nodes,
+        horizon=horizon,
+        symmetric=symmetric,
+        ld=ld,
+        support_only=support_only,
     )
-    assert isinstance(chain, LabelledChain | ReleaseChain)  # noqa: S101 - what is neither was refused
-    prepared = ChainPairs.of(chain, pairs, silent=silent, on_lumped=on_lumped)
-    return verdict_on(prepared, given, options, requested=requested, progress=progress)
+    is_channel = isinstance(prepared.subject, ChannelOdds)
+    read = None if is_channel and alpha is None and epsilon is None else read_alpha(alpha, epsilon)
+    return prepared.verdict(read, progress=progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreparedSubject:
+    """A channel or pairs of a chain, with how far proofs go: ready for verdicts at any number of α.
+
+    Parameters
+    ----------
+    subject
+        The odds of pairs of a channel, or pairs of a chain.
+    options
+        How far proofs go.
+    requested
+        The question: whether δ is at most this.
+    """
+
+    subject: ChannelOdds | ChainPairs
+    options: ProofOptions
+    requested: Fraction | None
+
+    @classmethod
+    def of(
+        cls,
+        chain: Subject,
+        *,
+        pairs: Iterable[Pair] | None = None,
+        related: Related | None = None,
+        silent: Iterable[str] = (),
+        delta: Number | None = None,
+        on_lumped: bool = False,
+        **options: Any,
+    ) -> PreparedSubject:
+        """With the parameters of `verify_privacy`, those of the proof among `options`."""
+        requested = None if delta is None else read_share(delta, name="delta")
+        channel = as_channel(chain, related)
+        if channel is not None:
+            _refuse_silent(silent)
+            return cls(subject=ChannelOdds.of(channel, pairs), options=ProofOptions(), requested=requested)
+        read = ProofOptions.read(**options)
+        assert isinstance(chain, LabelledChain | ReleaseChain)  # noqa: S101 - what is neither was refused
+        prepared = ChainPairs.of(chain, pairs, silent=silent, on_lumped=on_lumped)
+        return cls(subject=prepared, options=read, requested=requested)
+
+    def verdict(self, alpha: Alpha | None, *, progress: Progress | None = None) -> PrivacyVerdict:
+        """The verdict at an α; of a channel without one, at the smallest for the δ of the question.
+
+        Parameters
+        ----------
+        alpha
+            α, as `read_alpha` reads it.
+        progress
+            Called with how much of a hundred is done, and 100.
+        """
+        if isinstance(self.subject, ChannelOdds):
+            return verify_channel(self.subject, alpha=alpha, requested=self.requested, progress=progress)
+        assert alpha is not None  # noqa: S101 - a chain has no smallest one here
+        return verdict_on(self.subject, alpha, self.options, requested=self.requested, progress=progress)
 
 
 def verdict_on(

@@ -23,7 +23,7 @@ from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
-from symveil.release.spec import queries_of
+from symveil.release.central_spec import queries_of
 from symveil.reports.report import Listing, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
