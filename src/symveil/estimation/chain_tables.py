@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from symveil.errors import InputError
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import EstimatedTable, Variances, shares_of_rows
-from symveil.estimation.table_estimator import FEWEST
+from symveil.estimation.table import FEWEST, EstimatedTable, Variances, shares_of_rows
 from symveil.trellis.passes import scaled_backward, scaled_forward
 
 MOST_WORK = 4_000_000_000

@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
-from symveil.estimation.table_estimator import FEWEST
+from symveil.estimation.table import (
+    FEWEST,
+    EstimatedTable,
+    RowShares,
+    Variances,
+    group_variance,
+    projected,
+    shares_of_rows,
+)
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]

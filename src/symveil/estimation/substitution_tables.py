@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 from symveil.estimation.pair_terms import NeighbourTerms, VisitTerms
 from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.substitution_noise import Floats, Orders, SubstitutionNoise, WeighedTables, cell_sums, part
-from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
-from symveil.estimation.table_estimator import FEWEST, TableEstimator, Target
+from symveil.estimation.table import (
+    FEWEST,
+    EstimatedTable,
+    RowShares,
+    Variances,
+    group_variance,
+    projected,
+    shares_of_rows,
+)
+from symveil.estimation.table_estimator import TableEstimator, Target
 
 _ONE_WINDOW = ("first", "last", "positions", "od")
 """Statistics that count each word at most once in a cell."""

@@ -1,6 +1,8 @@
 """An estimated table, before it has names: numbers for every cell.
 
 From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
+
+Random groups of words: how many, and which word is in which.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
+
+from symveil.errors import InputError
+from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
 
@@ -246,3 +251,40 @@ class EstimatedTable:
                 low, high = np.minimum(low, self.estimate), np.maximum(high, self.estimate)
             ends += [np.clip(low, self.least, self.most), np.clip(high, self.least, self.most)]
         return ends[0], ends[1], ends[2], ends[3]
+
+
+MOST, FEWEST = 200, 20
+_NUMBERS_STORED = 20_000_000
+"""How many numbers the tables of all groups may have: 160 MB."""
+
+
+def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
+    """A group for each of `units` words or clusters: at random, all groups as large as each other as far as possible.
+
+    The seed is public (a digest of the private file), so that the same file has the same answer.
+
+    >>> np.bincount(random_groups(10, 3, seed=1)).tolist()
+    [4, 3, 3]
+    """
+    order = np.argsort(NotPrivateSeededBits(seed).words(units), kind="stable")
+    groups = np.empty(units, dtype=np.int64)
+    groups[order] = np.arange(units) % max(count, 1)
+    return groups
+
+
+def group_count(units: int, cells: int) -> int:
+    """How many groups: as many as there are units, at most 200, and as their tables allow."""
+    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
+
+
+def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
+    """The error where there are too few groups for a variance."""
+    if units < FEWEST:
+        return InputError(
+            f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
+            "use a statistic and a target that need no groups, such as visits with `target='file'`"
+        )
+    return InputError(
+        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
+        "order, or a smaller alphabet"
+    )

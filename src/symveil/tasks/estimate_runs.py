@@ -19,8 +19,7 @@ from symveil.estimation.chain_tables import ChainTables
 from symveil.estimation.hidden_chain import HiddenChain, ReleasedOfLength
 from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
 from symveil.estimation.statistics import Batch, Statistic, windows
-from symveil.estimation.table import EstimatedTable, projected, shares_of_rows
-from symveil.estimation.table_estimator import FEWEST, group_count
+from symveil.estimation.table import FEWEST, EstimatedTable, group_count, projected, shares_of_rows
 from symveil.languages.any_length import gathered
 from symveil.mechanisms.online.mechanism import Online
 from symveil.models.word import Codes, Lengths, split_words
