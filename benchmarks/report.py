@@ -22,7 +22,7 @@ from benchmarks.row import Row
 
 FORMAT = "symveil-benchmarks/2"
 _VERSIONS = (
-    "symveil", "numpy", "scipy", "numba", "pyarrow", "python-flint", "cryptography", "sqlalchemy",
+    "symveil", "numpy", "scipy", "pyarrow", "python-flint", "cryptography", "sqlalchemy",
     "diffprivlib", "opendp", "multi-freq-ldpy", "stormpy",
 )  # fmt: skip
 _COLOURS = {"pass": "green", "FAIL": "red", "broken": "red", "n/a": "yellow"}

@@ -64,7 +64,6 @@ if __name__ == "__main__":
 
     import symveil.tasks
     from symveil.cli.entry import main
-    from symveil.languages.loops.machine import this_machine
 
     for module in pkgutil.walk_packages(symveil.tasks.__path__, "symveil.tasks."):
         if "spark" not in module.name:
@@ -74,10 +73,9 @@ if __name__ == "__main__":
         "rich.table",
         "symveil.cli.main",
         "symveil.pictures.plots",
-        "symveil.languages.compiling",
+        "symveil.languages.draw_loops",
     ):
         importlib.import_module(name)
-    this_machine()  # loads LLVM
     gc.freeze()  # what is there already is not looked through again in each process
     serve(socket.socket(fileno=int(sys.argv[1])))
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages import graph, run_counts, runs
-from symveil.languages.compiling import compiled
 from symveil.languages.run_counts import RunNeighbours
 
 NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -91,10 +89,3 @@ def test_what_is_too_large_to_determinise(monkeypatch) -> None:
 def test_a_model_with_a_rare_prior_is_a_language_all_the_same() -> None:
     rare = sv.MarkovChain.from_transitions([("a", "a", Fraction(1, 10**400)), ("a", "b", 1 - Fraction(1, 10**400))])
     assert sv.runs(rare, 3).size == 2  # aaa, aab
-
-
-def test_loops_are_compiled_where_nothing_can_be_kept() -> None:
-    """As in an installation that nobody may write to: numba finds no place for what it compiled."""
-    made: dict[str, Any] = {}
-    exec("def twice(x):\n    return 2 * x", made)  # noqa: S102 - a function without a file
-    assert compiled(made["twice"])(21) == 42

@@ -101,14 +101,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert names - told == wanted
     assert "symveil/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in told)
-    assert wheel.name == f"symveil-{sv.__version__}-py3-none-any.whl"
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.startswith(f"symveil-{sv.__version__}-{python}-{python}-")
+    assert any(name.startswith("symveil/verification/linear_loops.") and name.endswith(".so") for name in names)
 
 
 def test_the_sdist_holds_what_the_tests_need(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "Makefile", "tests/conftest.py"):
-        assert name in names
+    build = {"pyproject.toml", "Makefile", "compile_loops.py"}
+    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "tests/conftest.py", *build}
+    assert not any(name.endswith(".so") for name in names)
     assert not any(name.startswith((".venv", "demo-out", "bench-out")) or "__pycache__" in name for name in names)
 
 

@@ -1,3 +1,3 @@
 from symveil.numbers.compiled cimport (
-    INFINITY, AnyFloatTable, Codes, CodeTable, Floats, IntTables, Ints, NewAnyFloatTable, NewFloatTables, NewFloats, NewFloatTable, NewInts, exp,
+    INFINITY, AnyFloatTable, Codes, CodeTable, Floats, IntBox, Ints, NewAnyFloatTable, NewFloatBox, NewFloats, NewFloatTable, NewInts, exp,
 )

@@ -15,12 +15,12 @@ if not cython.compiled:
         Codes,
         CodeTable,
         Floats,
+        IntBox,
         Ints,
-        IntTables,
         NewAnyFloatTable,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
         NewInts,
         exp,
     )
@@ -33,7 +33,7 @@ built_from("", __name__)
 @cython.inline
 @cython.exceptval(check=False)
 def _cost_between(
-    codes: CodeTable, i: cython.longlong, j: cython.longlong, units: IntTables, metric_of: Ints, begin: cython.longlong
+    codes: CodeTable, i: cython.longlong, j: cython.longlong, units: IntBox, metric_of: Ints, begin: cython.longlong
 ) -> cython.longlong:
     """D of two words in units; −1 where it is infinite."""
     total: cython.longlong = 0
@@ -47,7 +47,7 @@ def _cost_between(
 
 
 def weights_by_drop(
-    codes: CodeTable, group: Codes, prior: Floats, units: IntTables, metric_of: Ints, begin: cython.longlong,
+    codes: CodeTable, group: Codes, prior: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
     start: cython.longlong, period: cython.longlong, count: cython.longlong,
 ) -> NDArray[np.float64]:  # fmt: skip
     """N_w(k) of every word: the sum of the weights of the words whose κ against it is e^{−rate·k}."""
@@ -64,7 +64,7 @@ def weights_by_drop(
 
 
 def totals_of(
-    codes: CodeTable, group: Codes, prior: Floats, units: IntTables, metric_of: Ints, begin: cython.longlong,
+    codes: CodeTable, group: Codes, prior: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
     start: cython.longlong, period: cython.longlong, rate: cython.double,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Z of every word."""
@@ -81,7 +81,7 @@ def totals_of(
 
 
 def largest_losses(
-    codes: CodeTable, group: Codes, totals: Floats, units: IntTables, metric_of: Ints, begin: cython.longlong,
+    codes: CodeTable, group: Codes, totals: Floats, units: IntBox, metric_of: Ints, begin: cython.longlong,
     start: cython.longlong, period: cython.longlong, rate: cython.double, farthest: cython.longlong,
     exactly: cython.bint, symmetric: cython.bint, plain: cython.bint,
 ) -> tuple[NDArray[np.float64], float, int, int]:  # fmt: skip
@@ -216,7 +216,7 @@ def worst_spans(
     for u in range(size):
         widest = max(widest, meet_first[u + 1] - meet_first[u])
     found = np.full((2, 2, steps + 1), -np.inf)
-    worst: NewFloatTables = found
+    worst: NewFloatBox = found
     most: NewFloats = np.full(size, -np.inf)
     least: NewFloats = np.full(size, np.inf)
     most_next: NewFloats = np.full(size, -np.inf)

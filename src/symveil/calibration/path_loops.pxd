@@ -1,5 +1,5 @@
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewFloatTables, NewFloats, NewFloatTable, NewInts, NewIntTable,
+    INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewFloatBox, NewFloats, NewFloatTable, NewInts, NewIntTable,
 )
 
 cpdef enum:

@@ -37,9 +37,9 @@ if not cython.compiled:
         FloatTable,
         Ints,
         IntTable,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
         NewInts,
         NewIntTable,
     )
@@ -444,7 +444,7 @@ def _spread(
 @cython.nogil
 def _largest_of(
     blocks: Blocks, paths: IntTable, count: cython.longlong, a: cython.longlong, only: cython.longlong,
-    accepting: Bools, valid_after: Bools, everything: FloatTable, begin: NewInts, end: NewInts, bounds: NewFloatTables,
+    accepting: Bools, valid_after: Bools, everything: FloatTable, begin: NewInts, end: NewInts, bounds: NewFloatBox,
     ratio: cython.double,
 ) -> cython.double:  # fmt: skip
     """`ratio`, raised by each pair of these paths after a; before the state `only`, if that is not −1."""
@@ -600,7 +600,7 @@ def largest_ratio(
         count: cython.longlong = len(paths)
         begin: NewInts = np.full(count, -1)
         end: NewInts = np.full(count, -1)
-        bounds: NewFloatTables = np.full((count, widest, 2), -1.0)
+        bounds: NewFloatBox = np.full((count, widest, 2), -1.0)
         with cython.nogil:
             ratio = _largest_of(
                 blocks, paths, count, a, only, accepting, valid_after, everything, begin, end, bounds, ratio

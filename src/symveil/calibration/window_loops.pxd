@@ -1,5 +1,5 @@
 from symveil.calibration.costs.step_loops cimport Arcs, largest_fraction
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, CodeTable, Floats, FloatTable, FloatTables, Ints, IntTable, NewCodeTable, NewFloats,
-    NewFloatTable, NewFloatTables, NewIntTable,
+    INFINITY, Bools, CodeTable, Floats, FloatTable, FloatBox, Ints, IntTable, NewCodeTable, NewFloats,
+    NewFloatTable, NewFloatBox, NewIntTable,
 )

@@ -22,15 +22,15 @@ if not cython.compiled:
         INFINITY,
         Bools,
         CodeTable,
+        FloatBox,
         Floats,
         FloatTable,
-        FloatTables,
         Ints,
         IntTable,
         NewCodeTable,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
         NewIntTable,
     )
 
@@ -157,7 +157,7 @@ def raised_mean(value: Floats, least: Floats, most: Floats, mean: cython.double,
 def next_ratios(
     first: Ints, symbol: Ints, target: Ints, weight: Floats, decay: cython.double, slack: cython.double,
     alive: Bools, alive_next: Bools, symbols: IntTable, child_begin: Ints, child_end: Ints,
-    pairs: IntTable, index_next: CodeTable, low: FloatTable, high: FloatTable, ratio_next: FloatTables,
+    pairs: IntTable, index_next: CodeTable, low: FloatTable, high: FloatTable, ratio_next: FloatBox,
     adjacency: cython.longlong,
 ) -> Any:  # fmt: skip
     """ratio[pair, c, y] ≥ β^v(y)/β^w(y) for all words w, v with these windows and exactly c differences to come.
@@ -170,7 +170,7 @@ def next_ratios(
     for y in range(size):
         widest = max(widest, first[y + 1] - first[y])
     made = np.zeros((len(pairs), adjacency + 1, size))
-    ratio: NewFloatTables = made
+    ratio: NewFloatBox = made
     value: NewFloats = np.empty(widest)
     least: NewFloats = np.empty(widest)
     most: NewFloats = np.empty(widest)

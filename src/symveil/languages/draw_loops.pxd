@@ -1,5 +1,5 @@
 from symveil.numbers.compiled cimport (
-    BitTable, Codes, CodeTable, Floats, FloatTable, Ints, IntTable, NewBools, NewCodeTable, NewFloatTables, NewFloats,
+    BitTable, Codes, CodeTable, Floats, FloatTable, Ints, IntTable, NewBools, NewCodeTable, NewFloatBox, NewFloats,
     NewFloatTable, NewInts, NewIntTable,
 )
 

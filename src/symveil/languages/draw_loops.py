@@ -26,9 +26,9 @@ if not cython.compiled:
         IntTable,
         NewBools,
         NewCodeTable,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
         NewInts,
         NewIntTable,
     )
@@ -121,7 +121,7 @@ def draw_part(
     widest: cython.longlong = 1
     for index in range(size):
         widest = max(widest, first[index + 1] - first[index])
-    value: NewFloatTables = np.zeros((length + 1, size * phases, LANES))
+    value: NewFloatBox = np.zeros((length + 1, size * phases, LANES))
     level_of: NewIntTable = np.full((len(symbol_first) - 1, LANES), far, np.int64)
     worth: NewFloatTable = np.zeros((len(arrival_target) * phases, LANES))
     share_of: NewFloats = np.empty(widest)

@@ -12,7 +12,7 @@ from flint import arb
 
 from symveil.errors import ParameterError
 from symveil.numbers.conversions import upper_bound
-from symveil.numbers.rationals import at_least, exact
+from symveil.numbers.rationals import at_least, exact, shown_at_least
 
 How = Literal["exact", "certified", "classic"]
 
@@ -132,8 +132,8 @@ class Guarantee:
         return self.curve.bound(distance)
 
     def _repr_html_(self) -> str:
-        delta = f", δ = {at_least(self.delta):.6g}" if self.delta else ""
-        return f"<p>ε = {self.epsilon:.6g}{delta} <small>({self.how})</small></p>"
+        delta = f", δ = {shown_at_least(self.delta)}" if self.delta else ""
+        return f"<p>ε = {shown_at_least(self.epsilon)}{delta} <small>({self.how})</small></p>"
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""

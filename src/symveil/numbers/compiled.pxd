@@ -21,7 +21,9 @@ ctypedef signed char[::1] NewSigns
 ctypedef unsigned long long[::1] NewBits
 ctypedef long long[:, ::1] NewIntTable
 ctypedef double[:, ::1] NewFloatTable
-ctypedef const long long[:, :, ::1] IntTables
+ctypedef const long long[:, :, ::1] IntBox
+ctypedef const double[:, :, ::1] FloatBox
+ctypedef double[:, :, ::1] NewFloatBox
 
 ctypedef fused AnyFloatTable:
     const float[:, ::1]
@@ -37,9 +39,7 @@ ctypedef unsigned long long[:, ::1] NewBitTable
 cdef inline unsigned long long wrapped(unsigned long long number) noexcept nogil:
     return number
 ctypedef const short[:, ::1] ShortTable
-ctypedef const short[:, :, ::1] ShortTables
+ctypedef const short[:, :, ::1] ShortBox
 ctypedef const float[:, ::1] SingleTable
 ctypedef float[::1] NewSingles
 ctypedef float[:, ::1] NewSingleTable
-ctypedef const double[:, :, ::1] FloatTables
-ctypedef double[:, :, ::1] NewFloatTables

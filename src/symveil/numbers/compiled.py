@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     BoolTable: TypeAlias = NDArray[np.bool_]
     BitTable: TypeAlias = NDArray[np.uint64]
     ShortTable: TypeAlias = NDArray[np.int16]
-    ShortTables: TypeAlias = NDArray[np.int16]  # three dimensions
+    ShortBox: TypeAlias = NDArray[np.int16]  # three dimensions
     SingleTable: TypeAlias = NDArray[np.float32]
     # written by the loop
     NewInts: TypeAlias = NDArray[np.int64]
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     NewSigns: TypeAlias = NDArray[np.int8]
     NewBits: TypeAlias = NDArray[np.uint64]
     NewIntTable: TypeAlias = NDArray[np.int64]
-    IntTables: TypeAlias = NDArray[np.int64]
+    IntBox: TypeAlias = NDArray[np.int64]
+    FloatBox: TypeAlias = NDArray[np.float64]
+    NewFloatBox: TypeAlias = NDArray[np.float64]
     AnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
     NewAnyFloatTable: TypeAlias = NDArray[np.floating[Any]]
     NewFloatTable: TypeAlias = NDArray[np.float64]
@@ -54,13 +56,11 @@ if TYPE_CHECKING:
     NewBitTable: TypeAlias = NDArray[np.uint64]
     NewSingles: TypeAlias = NDArray[np.float32]
     NewSingleTable: TypeAlias = NDArray[np.float32]
-    FloatTables: TypeAlias = NDArray[np.float64]
-    NewFloatTables: TypeAlias = NDArray[np.float64]
 else:
     Ints = Floats = Codes = Bools = Bits = IntTable = FloatTable = CodeTable = BoolTable = BitTable = object
     NewInts = NewFloats = NewBools = NewIntTable = NewFloatTable = NewBoolTable = NewCodeTable = object
-    IntTables = AnyFloatTable = NewAnyFloatTable = NewSigns = NewBits = NewBitTable = object
-    ShortTable = ShortTables = SingleTable = NewSingles = NewSingleTable = FloatTables = NewFloatTables = object
+    IntBox = AnyFloatTable = NewAnyFloatTable = FloatBox = NewFloatBox = NewSigns = NewBits = NewBitTable = object
+    ShortTable = ShortBox = SingleTable = NewSingles = NewSingleTable = object
 
 INFINITY = math.inf
 floor, sqrt = math.floor, math.sqrt

@@ -25,7 +25,7 @@ from symveil.laws.law import Law
 from symveil.models.alphabet import Symbol
 from symveil.models.word import FAR, Codes, read_length
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import at_least
+from symveil.numbers.rationals import at_least, shown_at_least
 
 # Logarithms of probabilities are right to about 1e-13; a loss above nominal by more is real.
 _ROUNDING = 1e-9
@@ -87,9 +87,10 @@ class AuditVerdict:
 
     def _repr_html_(self) -> str:
         verdict = "keeps" if self.private else "<b>breaks</b>"
+        promised, worst = shown_at_least(self.nominal_epsilon), shown_at_least(self.worst_epsilon)
         return (
-            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = {self.nominal_epsilon:.6g}: worst loss "
-            f"{self.worst_epsilon:.6g} over {self.pairs_checked} pairs.</p>"
+            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = {promised}: worst loss {worst} over "
+            f"{self.pairs_checked} pairs.</p>"
         )
 
     @property

@@ -2,7 +2,7 @@
 from symveil.calibration.costs.box_loops cimport Slots, hull
 from symveil.calibration.costs.step_loops cimport EveryState, smaller_step, step_backward, step_forward, summed
 from symveil.numbers.compiled cimport (
-    INFINITY, Bools, Floats, IntTable, Ints, NewBools, NewFloatTable, NewFloatTables, NewFloats, NewInts, ceil, exp,
+    INFINITY, Bools, Floats, IntTable, Ints, NewBools, NewFloatBox, NewFloatTable, NewFloats, NewInts, ceil, exp,
 )
 
 
@@ -31,7 +31,7 @@ cdef (double, double, double) smallest_passing(
 ) noexcept nogil
 cdef double _second_order(
     EveryState moves, long long begin, long long differ, IntTable steps, long long own, long long other,
-    NewFloatTables arrived, long long i, NewFloatTables suffix, long long j
+    NewFloatBox arrived, long long i, NewFloatBox suffix, long long j
 ) noexcept nogil
 cdef void _node_bound(
     EveryState moves, IntTable own, IntTable other, long long node, long long begin, long long block_begin,

@@ -34,9 +34,9 @@ if not cython.compiled:
         Ints,
         IntTable,
         NewBools,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
         NewInts,
         ceil,
         exp,
@@ -184,7 +184,7 @@ def smallest_passing(
 
 def _second_order(
     moves: EveryState, begin: cython.longlong, differ: cython.longlong, steps: IntTable, own: cython.longlong,
-    other: cython.longlong, arrived: NewFloatTables, i: cython.longlong, suffix: NewFloatTables, j: cython.longlong,
+    other: cython.longlong, arrived: NewFloatBox, i: cython.longlong, suffix: NewFloatBox, j: cython.longlong,
 ) -> float:  # fmt: skip
     """ω X ω' of a pair: what v's symbols let through that w's do not, step by step."""
     phases = moves.phases
@@ -236,8 +236,8 @@ def root_bounds(
     row_state: NewInts = np.empty(members, dtype=np.int64)
     usable: NewBools = np.zeros(members, dtype=np.bool_)
     forward: NewFloatTable = np.empty((members, width))
-    arrived: NewFloatTables = np.empty((members, differ, width))
-    suffix: NewFloatTables = np.empty((members, differ, width))
+    arrived: NewFloatBox = np.empty((members, differ, width))
+    suffix: NewFloatBox = np.empty((members, differ, width))
     end_low: NewFloatTable = np.empty((1, width))
     end_wide: NewFloatTable = np.empty((1, width))
     backward: NewFloatTable = np.empty((1, width))

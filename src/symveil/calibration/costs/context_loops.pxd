@@ -3,7 +3,7 @@ from symveil.calibration.costs.block_loops cimport smallest_passing
 from symveil.calibration.costs.box_loops cimport Slots, hull
 from symveil.calibration.costs.step_loops cimport Arcs, EveryState, step_backward, step_forward
 from symveil.numbers.compiled cimport (
-    BoolTable, FloatTable, IntTable, Ints, NewBools, NewFloatTable, NewFloatTables, NewFloats,
+    BoolTable, FloatTable, IntTable, Ints, NewBools, NewFloatBox, NewFloatTable, NewFloats,
 )
 
 

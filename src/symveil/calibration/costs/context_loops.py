@@ -26,9 +26,9 @@ if not cython.compiled:
         Ints,
         IntTable,
         NewBools,
+        NewFloatBox,
         NewFloats,
         NewFloatTable,
-        NewFloatTables,
     )
 
 built_from("", __name__)
@@ -229,7 +229,7 @@ def context_bounds(
     forward_v: NewFloatTable = np.array(least)
     next_left: NewFloatTable = np.empty((width, lefts))
     moved: NewFloatTable = np.array(wide)
-    arrived: NewFloatTables = np.empty((differ, width, lefts))
+    arrived: NewFloatBox = np.empty((differ, width, lefts))
     backward_w: NewFloatTable = np.array(end_least)
     backward_v: NewFloatTable = np.array(end_least)
     next_right: NewFloatTable = np.empty((width, rights))

@@ -1,5 +1,5 @@
 # What the names of step_loops.py are in C, and what other loops use of it.
-from symveil.numbers.compiled cimport INFINITY, FloatTable, Floats, IntTable, Ints, NewFloats, ShortTables, log
+from symveil.numbers.compiled cimport INFINITY, FloatTable, Floats, IntTable, Ints, NewFloats, ShortBox, log
 
 
 cdef class Arcs:
@@ -17,7 +17,7 @@ cdef class Moves:
 
 cdef class EveryState(Moves):
     cdef Ints symbol
-    cdef ShortTables levels
+    cdef ShortBox levels
     cdef long long width
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from symveil.numbers.compiled import built_from
 
 if not cython.compiled:
-    from symveil.numbers.compiled import INFINITY, Floats, FloatTable, Ints, IntTable, NewFloats, ShortTables, log
+    from symveil.numbers.compiled import INFINITY, Floats, FloatTable, Ints, IntTable, NewFloats, ShortBox, log
 
 built_from("", __name__)
 
@@ -70,7 +70,7 @@ class EveryState(Moves):
         following: IntTable,
         metric_at: Ints,
         symbol: Ints,
-        levels: ShortTables,
+        levels: ShortBox,
     ) -> None:
         super().__init__(first, other, weight, back, earlier, earlier_weight, kappa, following, metric_at)
         self.symbol, self.levels = symbol, levels
