@@ -28,7 +28,7 @@ from symveil.languages.runs import RunLanguage, runs
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
-from symveil.storage import opening as caches
+from symveil.storage import files as caches
 
 
 def _ring(states: int = 12) -> MarkovChain:

@@ -85,6 +85,8 @@ OTHER_MEANING = {
     ("--plot", "estimate"): "bars with intervals or a map of pairs; in explain, a law or what each b hides",
     ("--top", "estimate"): "how many rows are shown; in compare, how many patterns count",
     ("--length", "enforce"): "a bound on observations; in audit, the length of the words",
+    ("--by", "estimate"): "of private times, of which less can be estimated than counted",
+    ("--time-share", "learn"): "of one epsilon for a whole file; in privatize, of that for each sequence of a model",
     ("--separator", "release"): "of a typed word; elsewhere, of a file in wide form",
     ("--separator", "explain"): "of a typed word",
     ("--separator", "synthesize"): "of a file that is written",

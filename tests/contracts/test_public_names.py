@@ -52,6 +52,8 @@ NAMES = {
     "HammingAutomaton",
     "LevenshteinAutomaton",
     "LabelledChain",
+    "Law",
+    "calibrate",
     "MarkovChain",
     "MechanismChoice",
     "Online",

@@ -13,7 +13,7 @@ from symveil.errors import SymveilError
 from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
-from symveil.storage import opening as caches
+from symveil.storage import files as caches
 
 _EPSILON = Fraction(5)
 _entries: list[tuple[Path, Fraction]] = []

@@ -62,9 +62,9 @@ def test_a_manifest_with_an_enormous_number(release) -> None:
 
 
 def test_a_manifest_of_a_later_format(release) -> None:
-    text = release.manifest_file.read_text().replace("symveil-manifest/2", "symveil-manifest/3")
+    text = release.manifest_file.read_text().replace("symveil-manifest/3", "symveil-manifest/4")
     release.manifest_file.write_text(text)
-    with pytest.raises(FileError, match=r"\$\.format: expected .* found 'symveil-manifest/3', which another version"):
+    with pytest.raises(FileError, match=r"\$\.format: expected .* found 'symveil-manifest/4', which another version"):
         check_manifest(release.manifest_file)
 
 

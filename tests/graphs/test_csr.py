@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.graphs.csr import Csr
-from symveil.numbers.ranges import offsets, spread
+from symveil.graphs.csr import Csr, offsets, spread
 
 
 @st.composite

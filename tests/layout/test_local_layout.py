@@ -21,7 +21,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.storage.atomic import TemporaryOutput
+from symveil.storage.files import TemporaryOutput
 
 from .secrets_and_files import COUNT, KINDS, Kind, any_lengths, same_lengths
 

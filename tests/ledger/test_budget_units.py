@@ -10,7 +10,7 @@ from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.models.markov_chain import MarkovChain
 from symveil.release.local import LocalJob
-from symveil.storage.atomic import TemporaryOutput
+from symveil.storage.files import TemporaryOutput
 from symveil.tasks.budgets import export_ledger, grant_budget, ledger_history, ledger_status, person_status
 from symveil.tasks.privatize_file import privatize_file
 

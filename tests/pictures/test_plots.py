@@ -17,7 +17,7 @@ from symveil.pictures import plots
 from symveil.pictures.charts import PALETTE, Band, Curve, bars_chart, curves_chart
 from symveil.pictures.plots import save_chart
 from symveil.pictures.text import BARS
-from symveil.storage import atomic
+from symveil.storage import files
 
 X = [1.0, 2.0, 3.0]
 CURVES = [
@@ -129,7 +129,7 @@ def test_a_failure_while_writing_leaves_nothing_behind(draw, problem, seen, tmp_
     def fail(self, target):
         raise problem
 
-    monkeypatch.setattr(atomic.Path, "replace", fail)
+    monkeypatch.setattr(files.Path, "replace", fail)
     with pytest.raises(seen):
         draw(tmp_path / "plot.svg")
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.searches import counted_searches
+from symveil.calibration.search import counted_searches
 from symveil.errors import FileError, InternalError
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.calibrate import calibrate, draw, log_probabilities, loss_at, mechanism_of
@@ -52,7 +52,7 @@ COUNTED = """
 import json, sys
 from pathlib import Path
 import symveil as sv
-from symveil.calibration.searches import counted_searches
+from symveil.calibration.search import counted_searches
 from symveil.tasks.check import check_manifest
 private, job, options = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 with counted_searches() as searches:

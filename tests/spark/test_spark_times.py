@@ -102,7 +102,7 @@ def test_changed_times_under_the_same_release_are_refused(spark, tmp_path, monke
 
     written(tmp_path / "in")
     with monkeypatch.context() as patched:
-        patched.setattr("symveil.storage.atomic.TemporaryOutput.write", _killed)
+        patched.setattr("symveil.storage.files.TemporaryOutput.write", _killed)
         with pytest.raises(KeyboardInterrupt):
             release()
     written(tmp_path / "in", later=1)

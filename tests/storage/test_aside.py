@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from symveil.errors import FileError
 from symveil.formats.sequences.rows import SeenNames
-from symveil.storage import atomic
-from symveil.storage.atomic import TemporaryOutput, digest_of, make_own_folder, temporary_path, write_files
+from symveil.storage import files
+from symveil.storage.files import TemporaryOutput, digest_of, make_own_folder, temporary_path, write_files
 
 
 def test_aside_is_the_owners_and_the_published_file_is_like_any_other(tmp_path):
@@ -69,7 +69,7 @@ def test_what_a_killed_run_left_is_replaced(tmp_path):
 
 def test_only_one_process_writes_a_release(tmp_path):
     code = (
-        "import sys, pathlib\nfrom symveil.storage.atomic import TemporaryOutput\n"
+        "import sys, pathlib\nfrom symveil.storage.files import TemporaryOutput\n"
         "try:\n    TemporaryOutput(pathlib.Path(sys.argv[1]), 'r1')\nexcept ValueError as error:\n    print(error)"
     )
     with TemporaryOutput(tmp_path / "out.csv", "r1"):
@@ -137,10 +137,10 @@ def test_small_files_are_not_written_through_a_planted_link(tmp_path, monkeypatc
     """Pictures, reports, manifests and models: their names beside the place can be guessed too."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
-    monkeypatch.setattr(atomic, "_number", itertools.count())
+    monkeypatch.setattr(files, "_number", itertools.count())
     planted = tmp_path / f".out.svg.{os.getpid()}-0.aside"
     planted.symlink_to(victim)
-    atomic.write_files({tmp_path / "out.svg": b"<svg/>"})
+    files.write_files({tmp_path / "out.svg": b"<svg/>"})
     assert (victim.read_text(), (tmp_path / "out.svg").read_bytes(), planted.is_symlink()) == ("mine", b"<svg/>", True)
 
 
@@ -225,7 +225,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 Path.replace = lambda self, target: (print(os.getpid(), flush=True), signal.pause())
-from symveil.storage.atomic import write_files
+from symveil.storage.files import write_files
 write_files({Path(sys.argv[1]): b"half", Path(sys.argv[2]): b"done"})
 """
 
@@ -278,7 +278,7 @@ def test_only_what_a_dead_run_of_this_account_left_is_removed(tmp_path):
 def test_many_processes_write_one_file(tmp_path):
     """All of them succeed: none takes what another one is writing for left behind."""
     program = (
-        "import sys\nfrom pathlib import Path\nfrom symveil.storage.atomic import write_files\n"
+        "import sys\nfrom pathlib import Path\nfrom symveil.storage.files import write_files\n"
         "for _ in range(200):\n    write_files({Path(sys.argv[1]): b'x' * 1000})\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "out")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import FileError
-from symveil.storage.atomic import digest_of_folder, released_files
+from symveil.storage.files import digest_of_folder, released_files
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from symveil.storage.opening import is_regular, open_regular
+from symveil.storage.files import is_regular, open_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files of these kinds")
 

@@ -77,7 +77,7 @@ def test_a_changed_number_in_a_table_fails_the_check(tmp_path):
         release.out.write_text(json.dumps(broken))
         assert not check_manifest(release.manifest_file).holds
         from symveil.languages.any_length import words_of_any_length
-        from symveil.storage.atomic import digest_of
+        from symveil.storage.files import digest_of
         from symveil.tasks.check_tables import check_table
 
         assert digest_of(release.out)
@@ -199,7 +199,7 @@ def killed_before_it_is_published(monkeypatch, release) -> bytes:
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr("symveil.storage.atomic.TemporaryOutput.write", write)
+        patched.setattr("symveil.storage.files.TemporaryOutput.write", write)
         with pytest.raises(Killed):
             release()
     return written[0]

@@ -19,7 +19,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
 from symveil.release import protocol
 from symveil.release import protocol as settings
-from symveil.storage.atomic import TemporaryOutput, temporary_path
+from symveil.storage.files import TemporaryOutput, temporary_path
 from symveil.tasks.budgets import abandon_release, grant_budget, ledger_history, ledger_status
 from symveil.tasks.privatize_file import privatize_file
 

@@ -21,7 +21,7 @@ from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.release import protocol
 from symveil.release.batch import ReleasePlan
-from symveil.storage.atomic import TemporaryOutput, digest_of, temporary_path
+from symveil.storage.files import TemporaryOutput, digest_of, temporary_path
 from symveil.tasks.budgets import grant_budget, ledger_history, ledger_status, person_status
 from symveil.tasks.check import check_manifest
 from symveil.tasks.privatize_file import privatize_file

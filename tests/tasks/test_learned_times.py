@@ -268,7 +268,7 @@ def test_synthetic_times_that_go_backwards_fail_the_check(learned, tmp_path):
     at = next(at for at, line in enumerate(lines) if line.startswith("<event>") and "register" not in line)
     lines[at] = lines[at].replace('value="2024', 'value="2023')
     (tmp_path / "s.xes").write_text("\n".join(lines))
-    from symveil.storage.atomic import digest_of
+    from symveil.storage.files import digest_of
 
     manifest["digests"]["output"] = digest_of(tmp_path / "s.xes")
     (tmp_path / "s.xes.manifest.json").write_text(json.dumps(manifest))

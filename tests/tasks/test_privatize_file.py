@@ -397,7 +397,7 @@ def test_check_believes_nothing_that_can_be_worked_out(trips, tmp_path, model):
 
 
 def test_check_finds_an_illegal_word(trips, tmp_path):
-    from symveil.storage.atomic import digest_of
+    from symveil.storage.files import digest_of
 
     told = release(trips, tmp_path / "out.csv", alphabet=None, model=CHAIN)
     sv.save_model(CHAIN, tmp_path / "roads.json")

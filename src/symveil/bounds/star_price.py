@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
-from symveil.numbers.ranges import spread
+from symveil.graphs.csr import spread
 
 Kind = tuple[int, int, int]
 """(positions from the first to the last that may differ, 1 if the next symbol must agree, symbols that differ)."""

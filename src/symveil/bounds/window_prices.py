@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior, Tile, best_tiling
 from symveil.bounds.spread_price import Pattern, constant_prices, spread_prices
+from symveil.graphs.csr import offsets
 from symveil.numbers.progress import Progress
-from symveil.numbers.ranges import offsets
 from symveil.trellis.passes import Trellis, forward
 from symveil.trellis.semirings import FLOATS
 

@@ -23,8 +23,7 @@ from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
 from symveil.numbers.rationals import exact
-from symveil.storage.atomic import write_text
-from symveil.storage.opening import cache_folder, open_regular
+from symveil.storage.files import cache_folder, open_regular, write_text
 
 FORMAT = "symveil-calibration-2"
 """Changes with the format and with every change of the proofs, so that no older answer is believed."""

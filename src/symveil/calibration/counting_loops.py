@@ -92,8 +92,8 @@ def largest_losses(
     ln Z(v)/Z(w) alone, to which rate·D is the same at each distance.
     """
     size, length = codes.shape[0], codes.shape[1]
-    found = np.full(farthest + 1, -np.inf)
-    most: NewFloats = found
+    made = np.full(farthest + 1, -np.inf)
+    most: NewFloats = made
     least, first_word, second_word = -1.0, 0, 0
     distance: cython.longlong
     at_least: cython.double
@@ -140,7 +140,7 @@ def largest_losses(
                 most[distance] = max(most[distance], at_most)
                 if at_least > least:
                     least, first_word, second_word = at_least, i, j
-    return found, least, first_word, second_word
+    return made, least, first_word, second_word
 
 
 # A number of 32 bits is read as a product with 1.0: as one of 64 bits, in C as in Python.
@@ -215,8 +215,8 @@ def worst_spans(
     widest: cython.longlong = 1
     for u in range(size):
         widest = max(widest, meet_first[u + 1] - meet_first[u])
-    found = np.full((2, 2, steps + 1), -np.inf)
-    worst: NewFloatBox = found
+    made = np.full((2, 2, steps + 1), -np.inf)
+    worst: NewFloatBox = made
     most: NewFloats = np.full(size, -np.inf)
     least: NewFloats = np.full(size, np.inf)
     most_next: NewFloats = np.full(size, -np.inf)
@@ -305,4 +305,4 @@ def worst_spans(
             for i in range(count):
                 most[active[i]] = -INFINITY
                 least[active[i]] = INFINITY
-    return found
+    return made

@@ -22,7 +22,7 @@ from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import at_once, slices
 from symveil.calibration.counting_loops import worst_spans
-from symveil.numbers.ranges import offsets, spread
+from symveil.graphs.csr import offsets, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)

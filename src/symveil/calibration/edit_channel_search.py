@@ -30,7 +30,7 @@ from symveil.calibration.edit_channel_loss import (
     channel_loss,
     mean_inserted,
 )
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import begin_search
 from symveil.errors import InputError
 from symveil.numbers.conversions import STANDARD_PRECISION, precision, upper_bound
 from symveil.numbers.rationals import exact

@@ -36,8 +36,7 @@ from symveil.calibration.enumeration import MOST_WORDS, Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate, rounded_down
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, begin_search, largest_rate, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent

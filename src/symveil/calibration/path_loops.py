@@ -70,7 +70,7 @@ class Blocks:
     """The blocks of one kind and length: how they weigh, the boxes beside them, and room to work in.
 
     `column_*` list the columns of A¹, A², …: the states that reach one in i steps. `row_*` are the rows of A^{L+1}.
-    `keys` and `results` hold what paths touch, one after the other; `found_keys` and `found` what the last one does.
+    `keys` and `results` hold what paths touch, one after the other; `joined_keys` and `joined` what the last one does.
     """
 
     first: Ints
@@ -102,9 +102,9 @@ class Blocks:
     raw: NewFloats
     order: NewInts
     next_order: NewInts
-    found_keys: NewInts
-    found: NewFloatTable
-    kept_room: cython.longlong
+    joined_keys: NewInts
+    joined: NewFloatTable
+    stored_room: cython.longlong
     keys: NewInts
     results: NewFloatTable
     least: cython.double
@@ -130,7 +130,7 @@ class Blocks:
         self.size = size
         self.values, self.seen = np.zeros(size), np.full(size, -1.0)
         self.states, self.spare = np.empty(size, np.int64), np.empty(size, np.int64)
-        self.keys, self.results, self.kept_room = np.empty(0, np.int64), np.empty((0, 2)), 0
+        self.keys, self.results, self.stored_room = np.empty(0, np.int64), np.empty((0, 2)), 0
         self.raw_keys, self.raw, self.room = np.empty(0, np.int64), np.empty(0), 0
 
     @cython.cfunc
@@ -141,7 +141,7 @@ class Blocks:
         keys[: self.room], values[: self.room] = self.raw_keys, self.raw
         self.raw_keys, self.raw, self.room = keys, values, room
         self.order, self.next_order = np.empty(room, np.int64), np.empty(room, np.int64)
-        self.found_keys, self.found = np.empty(room, np.int64), np.empty((room, 2))
+        self.joined_keys, self.joined = np.empty(room, np.int64), np.empty((room, 2))
         return 0
 
     @cython.cfunc
@@ -149,8 +149,8 @@ class Blocks:
         """Room for so many entries of all paths; what they have so far stays."""
         room: cython.longlong = max(4096, 2 * needed)
         keys, results = np.empty(room, np.int64), np.empty((room, 2))
-        keys[: self.kept_room], results[: self.kept_room] = self.keys, self.results
-        self.keys, self.results, self.kept_room = keys, results, room
+        keys[: self.stored_room], results[: self.stored_room] = self.keys, self.results
+        self.keys, self.results, self.stored_room = keys, results, room
         return 0
 
 
@@ -265,7 +265,7 @@ def _weights_after(
 @cython.nogil
 @cython.exceptval(-1)
 def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.longlong:
-    """How many (y, y') are joined by a path that touches this one: `found_keys`, rising, and P and plain P in `found`.
+    """How many (y, y') a path joins that touches this one: `joined_keys`, rising, and P and plain P in `joined`.
 
     A key is y·S + y', and y for a final block, where there is no y'; `ends` is then A^L·1.
     """
@@ -311,8 +311,8 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
     keys = blocks.raw_keys
     raw = blocks.raw
     order: NewInts = blocks.order
-    found_keys: NewInts = blocks.found_keys
-    found: NewFloatTable = blocks.found
+    joined_keys: NewInts = blocks.joined_keys
+    joined: NewFloatTable = blocks.joined
     row_column: Ints = blocks.row_column
     unique: cython.longlong = 0
     untouched = _power(blocks.decay, length)
@@ -320,21 +320,21 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
     plain: cython.double
     for k in range(count):
         key = keys[order[k]]
-        if unique > 0 and found_keys[unique - 1] == key:
-            found[unique - 1, 0] += raw[order[k]]
+        if unique > 0 and joined_keys[unique - 1] == key:
+            joined[unique - 1, 0] += raw[order[k]]
             continue
         if final:
             plain = untouched * blocks.ends[1, key]
         else:
             y, target = key // size, key % size
-            if unique == 0 or found_keys[unique - 1] // size != y:
+            if unique == 0 or joined_keys[unique - 1] // size != y:
                 index = blocks.row_first[y]
             while row_column[index] < target:
                 index += 1
             plain = untouched * blocks.row_value[index]
-        found_keys[unique] = key
-        found[unique, 0] = plain + raw[order[k]]
-        found[unique, 1] = plain
+        joined_keys[unique] = key
+        joined[unique, 0] = plain + raw[order[k]]
+        joined[unique, 1] = plain
         unique += 1
     return unique
 
@@ -497,16 +497,16 @@ def _largest_of(
                         path, slot = j, slot_j
                     if begin[path] < 0:
                         many = _touched(blocks, paths, path)
-                        if used + many > blocks.kept_room:
+                        if used + many > blocks.stored_room:
                             with cython.gil:
                                 blocks._keep_room(used + many)
                         begin[path] = used
                         for k in range(many):
-                            y = blocks.found_keys[k] if final else blocks.found_keys[k] // size
+                            y = blocks.joined_keys[k] if final else blocks.joined_keys[k] // size
                             if blocks.high_before[a, y] > 0.0:
-                                blocks.keys[used] = blocks.found_keys[k]
-                                blocks.results[used, 0] = blocks.found[k, 0]
-                                blocks.results[used, 1] = blocks.found[k, 1]
+                                blocks.keys[used] = blocks.joined_keys[k]
+                                blocks.results[used, 0] = blocks.joined[k, 0]
+                                blocks.results[used, 1] = blocks.joined[k, 1]
                                 used += 1
                         end[path] = used
                     if bounds[path, slot, 1] < 0.0:
@@ -549,7 +549,7 @@ def _glance(
             e += 1
             if not final and (not valid_after[c] or (only >= 0 and c != only)):
                 continue
-            _spread(blocks, blocks.found_keys, blocks.found, 0, many, a, c)
+            _spread(blocks, blocks.joined_keys, blocks.joined, 0, many, a, c)
             most[c] = max(most[c], blocks.most)
             least[c] = min(least[c], blocks.least)
             reached[c] += 1

@@ -267,7 +267,7 @@ def tilted(row: Floats, parent: Floats, deviation: float) -> Floats:
         σ, of the noise of a cell. Where the whole row is not above it, the parent itself comes back.
 
     >>> tilted(np.array([10.0, 0.0]), np.array([0.05, 0.95]), 8.0).round(2).tolist()
-    [0.17, 0.83]
+    [0.22, 0.78]
     """
     total = float(row.sum())
     if total <= deviation:

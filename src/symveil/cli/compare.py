@@ -66,7 +66,7 @@ def compare_command(
     also be synthetic, or a table that symveil count wrote.
     """
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.storage.atomic import write_text
+    from symveil.storage.files import write_text
     from symveil.tasks.compare import compare
     from symveil.tasks.compare_report import comparison_page
     from symveil.tasks.compare_tables import compare_table, is_table

@@ -95,9 +95,7 @@ _COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
 @click.option(
     "--from", "threshold", metavar="T", help="Of longest-waits: from which wait on one is called long; 14d by default."
 )
-@click.option(
-    "--quantiles", metavar="P,...", default="", help="Of durations and cycle-times: which quantiles, such as 0.5,0.9."
-)
+@click.option("--quantiles", metavar="P,...", help="Of durations and cycle-times: which quantiles, such as 0.5,0.9.")
 @neighbours_option
 @confidence_option
 @ledger_option(required=False)
@@ -137,9 +135,10 @@ def count_command(
     For example: symveil count log.csv --statistic starts --by hour --time time:timestamp --timezone Europe/Paris
     --alphabet @activities.txt --epsilon 1 --out hours.csv
     """
-    from symveil.storage.atomic import check_writable, write_text
-    from symveil.tasks.count import SUFFIXES, count_file
+    from symveil.storage.files import check_writable, write_text
+    from symveil.tasks.count import count_file
     from symveil.tasks.doubts import large_loss
+    from symveil.tasks.table_files import SUFFIXES
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))
@@ -161,7 +160,7 @@ def count_command(
         release_id=release_id,
         confidence=level,
         delta=delta,
-        **named,  # type: ignore[arg-type]  # named as the fields are
+        **{name: value for name, value in named.items() if value is not None},  # type: ignore[arg-type]  # named as the fields are
     )
     notes = []
     if ledger is not None:

@@ -87,9 +87,9 @@ def estimate_command(
     """
     from symveil.estimation.estimate import NUMBERS
     from symveil.formats.manifest import manifest_path
-    from symveil.tasks.count import SUFFIXES, check_table_name, write_estimate
     from symveil.tasks.estimate import estimate
     from symveil.tasks.private_file import model_beside
+    from symveil.tasks.table_files import SUFFIXES, check_table_name, write_estimate
 
     require_suffix("out", out, SUFFIXES)
     require_suffix("plot", plot, (".svg",))

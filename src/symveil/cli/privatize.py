@@ -88,7 +88,7 @@ def privatize_command(
     symveil privatize log.csv --case id --symbol activity --time stamp --time-grid hour --time-shift 1 --epsilon 4
     --alphabet @activities.txt --out private.csv
     """
-    from symveil.storage.atomic import check_writable, write_text
+    from symveil.storage.files import check_writable, write_text
     from symveil.tasks.privatize_file import privatize_file
     from symveil.tasks.release_report import release_page, release_report
 

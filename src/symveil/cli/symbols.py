@@ -121,7 +121,7 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
     """
     from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_json import model_text
-    from symveil.storage.atomic import write_files
+    from symveil.storage.files import write_files
 
     made = road_model(graph, **columns)
     if places_out is not None and not made.lines:
@@ -158,7 +158,7 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
     one depends on single persons, and the list would tell that without any epsilon.
     """
-    from symveil.storage.atomic import write_text
+    from symveil.storage.files import write_text
     from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of
 
     result = alphabet_of(source, **reading)  # type: ignore[arg-type]  # named as they are

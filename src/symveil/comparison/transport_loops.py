@@ -70,7 +70,7 @@ def send_everything(
     distance: NewFloats = np.empty(columns)
     via: NewInts = np.empty(columns, np.int64)
     open_to: NewFloats = np.empty(columns)  # how far, where that is not settled
-    asked: NewFloats = np.empty(columns)  # prices; −∞ where it is settled, so that nothing gets there
+    open_price: NewFloats = np.empty(columns)  # prices; −∞ where it is settled, so that nothing gets there
     seen: NewBools = np.empty(rows, np.bool_)
     came: NewInts = np.empty(rows, np.int64)
     reached: NewFloats = np.empty(rows)
@@ -87,7 +87,7 @@ def send_everything(
     with cython.nogil:
         while True:
             for column in range(columns):
-                open_to[column], asked[column] = INFINITY, column_price[column]
+                open_to[column], open_price[column] = INFINITY, column_price[column]
             first = last = 0
             for row in range(rows):  # all rows that have something left look at once
                 seen[row] = supply[row] > 0
@@ -103,7 +103,7 @@ def send_everything(
                     first += 1
                     base = so_far - row_price[row]
                     for column in range(columns):
-                        length = base + cost[row, column] - asked[column]
+                        length = base + cost[row, column] - open_price[column]
                         if length < open_to[column]:
                             open_to[column], via[column] = length, row
                 least = _least(open_to)
@@ -113,7 +113,7 @@ def send_everything(
                 while open_to[nearest] != least:
                     nearest += 1
                 so_far = max(so_far, least)  # rounding must not lead backwards
-                open_to[nearest], asked[nearest], distance[nearest] = INFINITY, -INFINITY, so_far
+                open_to[nearest], open_price[nearest], distance[nearest] = INFINITY, -INFINITY, so_far
                 if demand[nearest] > 0:
                     targets[result] = nearest
                     result += 1
@@ -125,7 +125,7 @@ def send_everything(
                 if seen[row]:
                     row_price[row] += so_far - reached[row]
             for column in range(columns):
-                if asked[column] == -INFINITY:
+                if open_price[column] == -INFINITY:
                     column_price[column] -= so_far - distance[column]
             for index in range(result):  # the nearest first; what one has used another may not find any more
                 target = targets[index]

@@ -20,7 +20,7 @@ from symveil.formats.reading import read_text
 from symveil.languages.graph import AnyModel
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import shown
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 
 FORMAT = "symveil-manifest/3"
 """What is written: docs/manifest.schema.json. Version 2 also has `law`, everything that an estimate needs to know."""

@@ -7,14 +7,15 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from symveil.errors import FileError, ParameterError, either, reason
-from symveil.storage.opening import open_regular
+from symveil.errors import FileError, ModelError, ParameterError, either, reason
+from symveil.storage.files import open_regular
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _XZ_MEMORY = 128 * 1024 * 1024  # what a file may ask for before its first byte is unpacked; xz -9 asks for 65 MiB
@@ -329,3 +330,38 @@ def check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
             raise ParameterError(name, expected="a whole number, 1 or more", found=size)
+
+
+_ROW = re.compile(r"transitions\[(\d+)\]")
+
+
+@contextmanager
+def placed(location: Callable[[str], str]) -> Iterator[None]:
+    """Inside the block a model is built; `location` turns where it went wrong in the model into where in the file.
+
+    >>> with placed(lambda where: f"roads.json: $.{where}"):
+    ...     raise ModelError("initial", expected="a state", found="none")
+    Traceback (most recent call last):
+    symveil.errors.ModelError: roads.json: $.initial: expected a state, found none
+    """
+    try:
+        yield
+    except ModelError as error:
+        where = location(error.where)
+        error.args = (where + str(error).removeprefix(error.where),)
+        error.where = where
+        raise
+
+
+def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
+    """The place in a file of rows: that of the transition that was wrong, by its number, or the file as a whole.
+
+    >>> row_location("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
+    't.csv: line 3'
+    >>> row_location("initial", [].__getitem__, file=Path("t.csv"))
+    't.csv: initial'
+    """
+    row = _ROW.match(where)
+    if row:
+        return rows(int(row[1]))
+    return where if where.startswith(str(file)) else f"{file}: {where}"

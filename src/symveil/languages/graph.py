@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, TooLargeError
-from symveil.graphs.csr import Csr, Reordered
+from symveil.graphs.csr import Csr, Reordered, offsets
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
-from symveil.numbers.ranges import offsets
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import Numbers
 

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.graphs.csr import spread
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import can_count, ways_to_finish
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
-from symveil.numbers.ranges import spread
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

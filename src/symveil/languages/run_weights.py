@@ -31,7 +31,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.graphs.csr import Reordered
+from symveil.graphs.csr import Reordered, offsets
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
@@ -39,7 +39,6 @@ from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
-from symveil.numbers.ranges import offsets
 
 _MOST_EDGES = 20_000_000
 

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import ParameterError, TooLargeError
-from symveil.graphs.csr import Csr
+from symveil.graphs.csr import Csr, offsets
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
-from symveil.numbers.ranges import offsets
 from symveil.trellis.passes import Trellis, forward, through_edges
 from symveil.trellis.semirings import BOOLEANS, LENGTHS
 

@@ -112,14 +112,14 @@ _DECLARED = re.compile(r"^from (symveil[.\w]+) cimport", re.MULTILINE)
 def declarations_of(loop: Path) -> list[Path]:
     """The file of declarations beside a loop, and those that it takes from other loops."""
     package = next(parent for parent in loop.parents if parent.name == "symveil")
-    found, waiting = [], [loop.with_suffix(".pxd")]
+    files, waiting = [], [loop.with_suffix(".pxd")]
     while waiting:
         file = waiting.pop()
-        if file not in found and file.exists():
-            found.append(file)
+        if file not in files and file.exists():
+            files.append(file)
             names = _DECLARED.findall(file.read_text("utf-8"))
             waiting += [package.parent.joinpath(*name.split(".")).with_suffix(".pxd") for name in names]
-    return sorted(found)
+    return sorted(files)
 
 
 def source_digest(loop: Path) -> str:

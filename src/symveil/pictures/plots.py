@@ -12,7 +12,7 @@ from typing import Any
 from symveil.errors import InputError, ParameterError, either
 from symveil.pictures.marks import Box, Chart, Dot, Label, Line, Mark
 from symveil.pictures.text import CARD, displayable
-from symveil.storage.atomic import write_files
+from symveil.storage.files import write_files
 
 SUFFIXES = (".svg", ".png", ".pdf")
 """What a chart can be written as; all but the first need the extra `plots`."""

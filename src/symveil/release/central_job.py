@@ -25,7 +25,7 @@ from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists
 from symveil.release.job import Ask, FileJob, Written
-from symveil.storage.atomic import digest_of
+from symveil.storage.files import digest_of
 
 
 class ReadWords(Protocol):

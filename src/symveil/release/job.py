@@ -17,7 +17,7 @@ from symveil.errors import FileError
 from symveil.ledger.units import whole_parts
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.once import computed_once
-from symveil.storage.atomic import TemporaryOutput, digest_of
+from symveil.storage.files import TemporaryOutput, digest_of
 
 Plan = TypeVar("Plan")
 """What a job draws with: it holds the release key."""

@@ -31,7 +31,7 @@ from symveil.numbers.progress import Progress
 from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
 from symveil.release.job import Ask, FileJob, Written
 from symveil.release.timed import TimedEvents, TimedPlan
-from symveil.storage.atomic import digest_of
+from symveil.storage.files import digest_of
 
 # Arrow would catch Ctrl-C itself while it reads, and now and then lose it: Python's own handling is enough.
 pa.enable_signal_handlers(False)

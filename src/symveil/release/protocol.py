@@ -28,7 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.searches import no_searches
+from symveil.calibration.search import no_searches
 from symveil.errors import LedgerError
 from symveil.formats.compatibility import stamped_by_0_2
 from symveil.formats.manifest import check_manifest_path, write_manifest

@@ -37,7 +37,7 @@ from symveil.errors import FileError, InternalError, ParameterError, SymveilErro
 from symveil.formats.sequences.layout import files_of, row_digests
 from symveil.formats.sequences.records import as_text, is_list, join_column, made_in_order, rows_cut, split_column
 from symveil.release.batch import ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.storage.atomic import TemporaryOutput, digest_of_folder, make_own_folder, sync_folder, temporary_path
+from symveil.storage.files import TemporaryOutput, digest_of_folder, make_own_folder, sync_folder, temporary_path
 
 
 def release_frame(frame: Any, plan: ReleasePlan, *, separator: str | None = None) -> Any:

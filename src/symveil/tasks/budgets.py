@@ -22,7 +22,7 @@ from symveil.ledger.store import Database
 from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
 from symveil.reports.report import Facts, Report, Section, Table, text_report
-from symveil.storage.atomic import TemporaryOutput, temporary_path
+from symveil.storage.files import TemporaryOutput, temporary_path
 
 
 def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:

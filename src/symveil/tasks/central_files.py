@@ -54,7 +54,7 @@ from symveil.release.central_job import (
 )
 from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
-from symveil.storage.atomic import digest_of
+from symveil.storage.files import digest_of
 from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.parameters import RunOptions, no_pyspark
 

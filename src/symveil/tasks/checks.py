@@ -13,7 +13,7 @@ from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest
 from symveil.languages.graph import AnyModel
 from symveil.reports.report import Report, Section, Table
-from symveil.storage.atomic import digest_of, digest_of_folder
+from symveil.storage.files import digest_of, digest_of_folder
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
 

@@ -43,7 +43,7 @@ from symveil.models.word import Word
 from symveil.parameters.signature import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
 from symveil.reports.report import Report
-from symveil.storage.atomic import released_files
+from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest
 from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared, notebook_html
 from symveil.tasks.parameters import FileReading

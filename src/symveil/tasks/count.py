@@ -1,22 +1,13 @@
-"""Private counts of a whole file: one ε per person, by the protocol of a release.
-
-Tables of estimates and of private counts as files: CSV, Parquet or JSON by their name, and a picture.
-"""
+"""Private counts of a whole file: one ε per person, by the protocol of a release."""
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
-
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from symveil.central.cells import Cells, Read, cells_of
 from symveil.central.counts import Bound, CountTerms, PrivateCounts, private_counts, read_bound
@@ -25,9 +16,7 @@ from symveil.central.time_cells import ON_GRID, SHARED_OUT, TIME_STATISTICS, Tim
 from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
-from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.formats.formulas import guarded
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.columns import ColumnOptions
@@ -42,7 +31,6 @@ from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.central_spec import CentralSpec
 from symveil.release.protocol import new_release_id
-from symveil.storage.atomic import write_files
 from symveil.tasks.central_files import (
     public_language,
     reading_of_times,
@@ -53,75 +41,7 @@ from symveil.tasks.central_files import (
 )
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
-
-SUFFIXES = (".csv", ".parquet", ".json")
-
-
-def write_estimate(
-    estimate: NamedTable,
-    *,
-    out: Path | None = None,
-    plot: Path | None = None,
-    places: Path | None = None,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write all rows of a table, a picture of it, or both: all of them or none.
-
-    Parameters
-    ----------
-    estimate
-        What is written.
-    out
-        The table, in the format of its name: .csv, .parquet or .json.
-    plot
-        The picture, an SVG file.
-    places
-        Where symbols lie, a CSV file with symbol, x, y: then the picture is a map.
-    spreadsheet_safe
-        Put an apostrophe before symbols in a CSV file that a spreadsheet would take for formulas.
-    """
-    contents: dict[Path, bytes] = {}
-    if out is not None:
-        contents[out] = table_bytes(estimate, out, spreadsheet_safe=spreadsheet_safe)
-    if plot is not None:
-        contents[plot] = estimate.to_svg(None if places is None else read_coordinates(places)).encode()
-    if contents:
-        write_files(contents)
-
-
-def check_table_name(out: Path, *, spreadsheet_safe: bool) -> None:
-    """Refuse apostrophes in a file that is no CSV, before anything is computed."""
-    if spreadsheet_safe and out.suffix.lower() != ".csv":
-        raise ParameterError("spreadsheet_safe", expected="CSV, which spreadsheets open, with it", found=out.name)
-
-
-def table_bytes(estimate: NamedTable, out: Path, *, spreadsheet_safe: bool = False) -> bytes:
-    """All rows in the format of a file's name.
-
-    With `spreadsheet_safe` symbols are guarded (`formulas.guarded`); numbers stay numbers.
-    """
-    check_table_name(out, spreadsheet_safe=spreadsheet_safe)
-    kind = out.suffix.lower()
-    if kind == ".json":
-        return (json.dumps(estimate.document(), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
-    sink = io.BytesIO()
-    if kind == ".csv":
-        table = _guarded(estimate.table) if spreadsheet_safe else estimate.table
-        pa.csv.write_csv(table, sink, pa.csv.WriteOptions(quoting_style="all_valid") if spreadsheet_safe else None)
-    elif kind == ".parquet":
-        pa.parquet.write_table(estimate.table, sink)
-    else:
-        raise ParameterError("out", expected=f"a file name ending in {either(SUFFIXES)}", found=repr(out.name))
-    return sink.getvalue()
-
-
-def _guarded(table: pa.Table) -> pa.Table:
-    for index, column in enumerate(table.schema):
-        if pa.types.is_string(column.type):
-            cells = pa.array([guarded(cell) for cell in table.column(index).to_pylist()], type=pa.string())
-            table = table.set_column(index, column, cells)
-    return table
-
+from symveil.tasks.table_files import SUFFIXES, check_table_name, table_bytes
 
 ANY_LENGTH = 1 << 40
 """Longer than any sequence: words of every length count."""

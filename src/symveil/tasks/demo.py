@@ -23,7 +23,7 @@ from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.word import decode
 from symveil.numbers.progress import Progress, named
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 from symveil.tasks.check import check_manifest
 from symveil.tasks.count import count
 from symveil.tasks.estimate import estimate

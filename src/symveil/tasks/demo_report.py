@@ -18,7 +18,7 @@ from symveil.pictures.road_map import road_weights_svg
 from symveil.pictures.town_map import town_svg
 from symveil.reports.page import report_page
 from symveil.reports.report import Picture, Report, Section, Table, Text
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 from symveil.tasks.demo import (
     ADJACENCY,
     CURVE_EPSILONS,

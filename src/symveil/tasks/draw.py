@@ -32,7 +32,7 @@ from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
 from symveil.pictures.plots import SUFFIXES, save_chart
 from symveil.pictures.svg import to_svg
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 from symveil.tasks.explain import Explanation
 
 _EDITS_DRAWN = 2

@@ -22,7 +22,7 @@ from symveil.mechanisms.averages import mean_error
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
 from symveil.numbers.progress import Progress
-from symveil.storage.atomic import write_files
+from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_log import enforced_log, release_log
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions

@@ -1,7 +1,4 @@
-"""Learn a law of words from a whole file, with one ε per person.
-
-Rules for words as a user declares them: no symbol twice, or a model that every word must be a word of.
-"""
+"""Learn a law of words from a whole file, with one ε per person."""
 
 from __future__ import annotations
 
@@ -18,21 +15,19 @@ from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, require_small
 from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
-from symveil.central.rules import RuledLaw, Rules
+from symveil.central.rules import Rules
 from symveil.central.support import Support
 from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
-from symveil.central.word_law import no_parameters
 from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Batch
 from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
 from symveil.languages.any_length import AnyLength
-from symveil.languages.graph import Model, require_words
+from symveil.languages.graph import Model
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
@@ -53,45 +48,9 @@ from symveil.tasks.central_files import (
     symbol_zones,
     zones_digest,
 )
+from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
-
-
-def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
-    """The rules of a law over these symbols.
-
-    Parameters
-    ----------
-    symbols
-        The names of the law's symbols.
-    no_repeats
-        Whether a word has every symbol at most once.
-    constraint
-        A model or its file: words must be words of it.
-
-    >>> declared_rules("ab", no_repeats=True, constraint=None)
-    Rules(once=(0, 1))
-    """
-    if not isinstance(no_repeats, bool):
-        raise ParameterError("no_repeats", expected="True or False", found=no_repeats)
-    models: tuple[Model, ...] = ()
-    if isinstance(constraint, str | Path):
-        models = (load_word_model(Path(constraint)),)
-    elif constraint is not None:
-        models = (require_words(constraint),)
-    return Rules(once=tuple(range(len(symbols))) if no_repeats else (), constraints=models)
-
-
-def require_legal_words(support: Support, rules: Rules, symbols: Sequence[str]) -> None:
-    """Refuse rules that no word of the public lengths obeys, as far as automata and lengths can tell."""
-    if len(rules.once) == support.symbols < support.shortest:
-        raise ParameterError(
-            "no_repeats",
-            expected=f"words of at most {support.symbols} symbols, as many as there are",
-            found=f"{support.shortest} and more",
-        )
-    RuledLaw.of(support, no_parameters(support), rules, symbols).trellis()
-
 
 LawKind = Literal["auto", "trips", "log"]
 """Which law is learned: of trips, or of the cases of an event log."""
@@ -520,23 +479,17 @@ class _Learning:
             neighbours=neighbours,
             keys=keys,
         )
-        asked = list(queries)
+        all_queries = list(queries)
         if self.times is not None:
             learned, queries = learned.with_times(
                 self.times, self.steps, legal, cut=self.of_log, epsilon=rest * self.times.share, neighbours=neighbours,
                 keys=keys,
             )  # fmt: skip
-            asked += queries
+            all_queries += queries
         if self.attributes:
             learned, queries = learned.with_attributes(
                 self.attributes, legal, cut=self.of_log, epsilon=epsilon * self.attribute_share, neighbours=neighbours,
                 keys=keys,
             )  # fmt: skip
-            asked += queries
-        return learned, asked
-
-
-def needs_model_as_rule(language: AnyLength) -> bool:
-    """Whether pairs of symbols do not decide what a word of the model is: it is no chain that begins anywhere."""
-    graph = language.graph
-    return graph is not None and not (graph.state_is_symbol and graph.start == len(graph.alphabet))
+            all_queries += queries
+        return learned, all_queries

@@ -22,7 +22,7 @@ from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
 from symveil.reports.number_texts import fraction_text
 from symveil.reports.report import Report, facts_report
-from symveil.storage.atomic import write_files
+from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.verification.opacity.notions import read_question, read_threshold
 from symveil.verification.opacity.observation import Observed, observer

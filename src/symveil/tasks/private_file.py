@@ -43,8 +43,7 @@ from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
 from symveil.release.timed import TimeSettings, words_alone
-from symveil.storage.atomic import digest_of, digest_of_folder, released_files
-from symveil.storage.opening import is_regular
+from symveil.storage.files import digest_of, digest_of_folder, is_regular, released_files
 
 
 def beside(manifest: Path, name: str, option: str) -> Path:

@@ -36,7 +36,7 @@ from symveil.geography.position_symbols import NO_LINK, GridCells, PositionSymbo
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
-from symveil.storage.atomic import write_files
+from symveil.storage.files import write_files
 from symveil.tasks.doubts import DROPPED, warn
 
 Cells = tuple[str, ...]

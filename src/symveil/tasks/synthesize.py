@@ -38,8 +38,9 @@ from symveil.laws.parameters import read_epsilon
 from symveil.models.times import WallClock
 from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
-from symveil.storage.atomic import digest_of, write_files
-from symveil.tasks.learn_privately import LearnedPrivately, declared_rules, require_legal_words, time_warnings
+from symveil.storage.files import digest_of, write_files
+from symveil.tasks.declared_rules import declared_rules, require_legal_words
+from symveil.tasks.learn_privately import LearnedPrivately, time_warnings
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from symveil.calibration.costs.block_loops import Paths, Prices
 from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
-from symveil.numbers.ranges import offsets
+from symveil.graphs.csr import offsets
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8

@@ -26,8 +26,7 @@ from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, 
 from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
-from symveil.graphs.csr import Csr
-from symveil.numbers.ranges import offsets, spread
+from symveil.graphs.csr import Csr, offsets, spread
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import FLOATS
 
@@ -164,7 +163,7 @@ class Boxes:
     high: NDArray[np.float32]
     valid: Booleans
     slot_of: Integers
-    kept: Slots  # the same arrays, as the loops take them
+    stored: Slots  # the same arrays, as the loops take them
 
     def slots(self, begin: int, end: int) -> tuple[int, int]:
         """The range of slots of the steps begin … end."""
@@ -275,7 +274,7 @@ class _Plan:
         self._high = np.zeros((slots, rows.count, width), dtype=np.float32)
         self._valid = np.zeros((slots, rows.count), dtype=np.bool_)
         self._nothing_outside = np.zeros(rows.count)
-        self._kept = Slots(
+        self._stored = Slots(
             np.arange(rows.count + 1) * width, self._low.reshape(slots, -1), self._high.reshape(slots, -1),
             np.zeros((slots, rows.count)), self._valid,
         )  # fmt: skip
@@ -288,12 +287,12 @@ class _Plan:
             enclose_longer(
                 rows.first, rows.other, int(rows.begin[length]), int(rows.begin[length + 1]), low, high, valid
             )
-        enclose(self._kept, slot, low.reshape(-1), high.reshape(-1), self._nothing_outside, valid)
+        enclose(self._stored, slot, low.reshape(-1), high.reshape(-1), self._nothing_outside, valid)
         valid[: rows.begin[whole]] = False  # words go on from the longest
 
     def boxes(self) -> Boxes:
         """What was collected."""
-        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of, self._kept)
+        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of, self._stored)
 
 
 class Surroundings:
@@ -316,10 +315,10 @@ class Surroundings:
 
     def longer(self, boxes: Boxes, state: int, paths: Integers, remaining: Booleans) -> tuple[Integers, Integers]:
         """The kept paths, each with one more state known, and which row each comes from."""
-        kept, rows = np.flatnonzero(remaining), boxes.rows
-        now = paths[kept, -1] if paths.shape[1] else np.full(len(kept), state)
+        chosen, rows = np.flatnonzero(remaining), boxes.rows
+        now = paths[chosen, -1] if paths.shape[1] else np.full(len(chosen), state)
         which, edge = spread(rows.first[now + 1] - rows.first[now], rows.first[now])
-        return np.column_stack([paths[kept[which]], rows.other[edge]]), kept[which]
+        return np.column_stack([paths[chosen[which]], rows.other[edge]]), chosen[which]
 
     def boxes_before(self, state: int, paths: Integers) -> tuple[Booleans, Floats, Floats]:
         """l and ω at the state before the block, a column for each path."""
@@ -335,6 +334,6 @@ class Surroundings:
         self, boxes: Boxes, anchor: int, step: int, state: int, paths: Integers, *, forwards: bool
     ) -> tuple[Booleans, Floats, Floats]:
         return context_boxes(
-            self._graph.moves, forwards, boxes.kept, *boxes.slots(anchor, anchor + self._span), boxes.rows.state,
+            self._graph.moves, forwards, boxes.stored, *boxes.slots(anchor, anchor + self._span), boxes.rows.state,
             boxes.rows.longest, step, state, paths,
         )  # fmt: skip

@@ -55,13 +55,13 @@ def weights_of_paths(
 
     def followed(part: slice) -> None:
         second_halves(
-            graph.moves, right.kept, *slots[1], paths[member[part]], groups.end[member[part]], begin, half,
+            graph.moves, right.stored, *slots[1], paths[member[part]], groups.end[member[part]], begin, half,
             least[part], most[part],
         )  # fmt: skip
 
     def weighed(part: slice) -> Floats:
         return path_weights(
-            graph.moves, left.kept, *slots[0], rows, paths, begin, half, prefix_first[part.start : part.stop + 1],
+            graph.moves, left.stored, *slots[0], rows, paths, begin, half, prefix_first[part.start : part.stop + 1],
             order, suffix, least, most, graph.rounding,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
 from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slices
-from symveil.numbers.ranges import offsets
+from symveil.graphs.csr import offsets
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
 _MOST_HALVES = 300 << 20
@@ -39,7 +39,7 @@ _WORTH_KNOWING = 1.25  # a search goes on up to so far above its limit: how far 
 class BallBoxes:
     """Boxes over balls; slot_of[j] is the slot of step j. Their `tail`: all outside (left), the most there (right)."""
 
-    kept: Slots
+    stored: Slots
     slot_of: Integers
 
 
@@ -67,22 +67,22 @@ class LocalSearch(BlockValues):
         entries = int(balls.first[-1]) * graph.phases
         slot_of = slot_plan(graph.steps, max(3, _MOST_BYTES // (8 * entries)), max(self._near_ends, self.adjacency + 2))
         slots = int(slot_of[-1]) + 1
-        kept = Slots(
+        stored = Slots(
             balls.first * graph.phases, np.zeros((slots, entries), dtype=np.float32),
             np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, graph.size)),
             np.zeros((slots, graph.size), dtype=np.bool_),
         )  # fmt: skip
         low, high, tail, valid = self._at_the_start(phase) if forwards else self._at_the_end(phase)
 
-        enclose(kept, slot_of[0 if forwards else graph.steps], low, high, tail, valid)
+        enclose(stored, slot_of[0 if forwards else graph.steps], low, high, tail, valid)
         box_step = left_box_step if forwards else right_box_step
         for step in range(1, graph.steps + 1) if forwards else range(graph.steps - 1, -1, -1):
             low, high, tail, valid = box_step(
                 self._moves, graph.metric_at[step if forwards else step + 1], phase, low, high, tail, valid,
                 graph.live[step], slack_of(graph),
             )  # fmt: skip
-            enclose(kept, slot_of[step], low, high, tail, valid)
-        return BallBoxes(kept, slot_of)
+            enclose(stored, slot_of[step], low, high, tail, valid)
+        return BallBoxes(stored, slot_of)
 
     def _own_entries(self, phase: int) -> Integers:
         balls = self._balls
@@ -172,7 +172,7 @@ class LocalSearch(BlockValues):
 
         def proved(part: slice) -> tuple[Floats, int]:
             return prove_pairs(
-                self._moves, self.left.kept, self.right.kept, self.left.slot_of, self.right.slot_of, graph.final,
+                self._moves, self.left.stored, self.right.stored, self.left.slot_of, self.right.slot_of, graph.final,
                 at_end, low, high, graph.live, rows, states, pairs[part], self.prices(outcome.high), nodes, _FARTHEST,
                 self._balls.widest, graph.rounding,
             )  # fmt: skip
@@ -196,7 +196,7 @@ class LocalSearch(BlockValues):
         widths = np.diff(balls.first)[states[member, half - 1]] * graph.phases
         suffix_first = offsets(widths)
         return path_extremes(
-            self._moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots), low, half,
+            self._moves, self.left.stored, self.right.stored, np.array(left_slots), np.array(right_slots), low, half,
             prefix_first, order, rows, states, suffix_first, suffix, member, balls.widest, graph.rounding,
         )  # fmt: skip
 

@@ -25,8 +25,7 @@ from symveil.calibration.costs.loss import (
 )
 from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.search import rounded_down
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent

@@ -171,7 +171,7 @@ class BlockSearch(BlockValues):
 
         def bounded(part: Groups) -> tuple[Floats, bool]:
             return root_bounds(
-                self.graph.moves, self.left.kept, self.right.kept, np.array(left_slots), np.array(right_slots),
+                self.graph.moves, self.left.stored, self.right.stored, np.array(left_slots), np.array(right_slots),
                 part.as_paths(part.paths), low, kind.length, self.prices(target), self.graph.rounding,
             )  # fmt: skip
 
@@ -395,7 +395,7 @@ class BlockSearch(BlockValues):
             right_slots[k] = self.right.slots(end, end + span)
         lead = parts[0].lead
         results = children_bounds(
-            self.graph.moves, self.left.kept, self.right.kept,
+            self.graph.moves, self.left.stored, self.right.stored,
             np.array([part.own for part in parts], dtype=np.int64),
             np.array([part.other for part in parts], dtype=np.int64),
             begin, lead, lead + kind.length,

@@ -28,8 +28,7 @@ from symveil.calibration.halves.blocks import BlockComparison
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, TooLight
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.search import rounded_down
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.numbers.progress import Progress

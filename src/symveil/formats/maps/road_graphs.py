@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.maps.shapes import read_edges, wkt_line
 from symveil.formats.models.model_json import model_text
+from symveil.formats.models.networkx_graphs import read_graphml
 from symveil.formats.reading import suffix
 from symveil.models.markov_chain import MarkovChain
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 
 Line = NDArray[np.float64]
 
@@ -158,13 +159,12 @@ def _model(edges: Sequence[tuple[str, object, object]], lines: dict[str, Line], 
 
 def _read(path: Path) -> Any:
     try:
-        from symveil.formats.models.networkx_graphs import read_graphml  # noqa: PLC0415 - networkx is optional, and heavy
+        return read_graphml(path)
     except ModuleNotFoundError as error:
         install = (
             f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"
         )
         raise FileError(str(path), expected=install, found="none") from None
-    return read_graphml(path)
 
 
 def _coordinates(node: object, data: dict[str, Any]) -> tuple[float, float]:

@@ -22,9 +22,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.places import placed
 from symveil.formats.models.weighted_graphs import ATTRIBUTES, graph_chain
-from symveil.formats.reading import read_text
+from symveil.formats.reading import placed, read_text
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import shown

@@ -30,8 +30,7 @@ from pathlib import Path
 
 from symveil.errors import FileError
 from symveil.formats.models.lines import is_index
-from symveil.formats.models.places import placed
-from symveil.formats.reading import read_text
+from symveil.formats.reading import placed, read_text
 from symveil.models.stochastic_system import LogicalSystem
 
 GEN_SUFFIX = ".gen"

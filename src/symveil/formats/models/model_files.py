@@ -10,6 +10,7 @@ from symveil.formats.models.dot_files import DOT_SUFFIXES, read_dot_file
 from symveil.formats.models.drn_files import DRN_SUFFIX, read_drn
 from symveil.formats.models.gen_files import GEN_SUFFIX, read_gen
 from symveil.formats.models.model_json import model_text, parse_model
+from symveil.formats.models.networkx_graphs import read_graph_file
 from symveil.formats.models.prism_explicit import LABEL_SUFFIX, read_prism
 from symveil.formats.models.prism_explicit import SUFFIX as PRISM_SUFFIX
 from symveil.formats.models.state_blocks import read_fsm, read_pfa
@@ -19,7 +20,7 @@ from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod
 from symveil.formats.reading import read_text, suffix, wrong_suffix
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 
 GRAPHML_SUFFIX, UMB_SUFFIX = ".graphml", ".umb"
 
@@ -116,10 +117,9 @@ def load_model(
 
 def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
     try:
-        from symveil.formats.models.networkx_graphs import read_graph_file  # noqa: PLC0415 - networkx is optional, and heavy
+        return read_graph_file(file, notes=notes)
     except ModuleNotFoundError as error:
         raise _without_extra(file, error, "formats") from None
-    return read_graph_file(file, notes=notes)
 
 
 def _read_umb(file: Path, label_states: Mapping[str, Sequence[int | str]] | None, notes: list[str]) -> AnyModel:

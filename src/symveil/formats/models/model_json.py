@@ -38,8 +38,7 @@ from symveil.formats.json_text import (
     require,
     require_keys,
 )
-from symveil.formats.models.places import placed
-from symveil.formats.reading import read_text
+from symveil.formats.reading import placed, read_text
 from symveil.languages.graph import AnyModel, require_words
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain

@@ -12,12 +12,9 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-import networkx as nx
-
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.models.places import placed
 from symveil.formats.models.weighted_graphs import graph_chain
-from symveil.formats.reading import read_bytes
+from symveil.formats.reading import placed, read_bytes
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.names import shown
 
@@ -78,12 +75,10 @@ def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChai
 
 def read_graphml(path: Path) -> Any:
     """The networkx graph in a GraphML file."""
+    import networkx as nx  # noqa: PLC0415 - optional, and heavy
+
     content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
     _refuse_bombs(content, path)
-    return _read(content, path)
-
-
-def _read(content: bytes, path: Path) -> Any:
     try:
         # its warnings are about parts of GraphML that it does not know, and that no chain needs
         with warnings.catch_warnings(action="ignore"):

@@ -31,8 +31,7 @@ from symveil.formats.models.explicit_states import (
     read_states,
 )
 from symveil.formats.models.lines import Line, exported_lines, is_index
-from symveil.formats.models.places import placed
-from symveil.formats.reading import suffix
+from symveil.formats.reading import placed, suffix
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.probabilities import read_probability, rounded_sums
 from symveil.numbers.rationals import Number

@@ -22,7 +22,7 @@ from sys import intern
 
 from symveil.errors import FileError, ModelError
 from symveil.formats.models.lines import is_number, numbered_lines, split_cells
-from symveil.formats.models.places import placed, row_location
+from symveil.formats.reading import placed, row_location
 from symveil.models.names import shown
 from symveil.models.probabilities import read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem

@@ -23,8 +23,7 @@ from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.maps.coordinates import NAMES
-from symveil.formats.models.places import placed, row_location
-from symveil.formats.reading import csv_rows, suffix
+from symveil.formats.reading import csv_rows, placed, row_location, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
 from symveil.models.markov_chain import MarkovChain

@@ -17,9 +17,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from symveil.errors import FileError
-from symveil.formats.models.places import placed
 from symveil.formats.models.wmod_expressions import Element, Expressions, Index
-from symveil.formats.reading import read_bytes
+from symveil.formats.reading import placed, read_bytes
 from symveil.models.stochastic_system import LogicalSystem
 
 WMOD_SUFFIX = ".wmod"

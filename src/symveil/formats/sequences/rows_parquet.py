@@ -29,7 +29,7 @@ from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes
 from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
 from symveil.formats.sequences.rows import WHAT, RowSource, RowWriter
 from symveil.numbers.once import computed_once
-from symveil.storage.opening import open_regular
+from symveil.storage.files import open_regular
 
 _TAIL = 8  # the length of the footer, and "PAR1"
 _DEEPEST = 20

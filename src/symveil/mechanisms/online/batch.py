@@ -12,11 +12,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.graphs.csr import offsets
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
-from symveil.numbers.ranges import offsets
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 
 Rows = NDArray[np.int64]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import Floats
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import begin_search
 from symveil.errors import ParameterError
 from symveil.mechanisms.optimal.programme import Programme
 from symveil.numbers.conversions import exp_enclosure

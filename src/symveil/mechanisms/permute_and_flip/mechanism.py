@@ -34,7 +34,7 @@ from typing import ClassVar
 import numpy as np
 from flint import acb, acb_poly, arb, ctx
 
-from symveil.calibration.searches import begin_search
+from symveil.calibration.search import begin_search
 from symveil.languages.free import FreeLanguage, at_distance
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage

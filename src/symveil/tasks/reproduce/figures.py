@@ -24,7 +24,7 @@ from symveil.numbers.progress import Progress, named
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.plots import save_chart
 from symveil.pictures.svg import to_svg
-from symveil.storage.atomic import write_text
+from symveil.storage.files import write_text
 from symveil.tasks.reproduce import (
     benvenuti2026,
     chistikov2019,

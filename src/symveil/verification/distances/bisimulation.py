@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from symveil.graphs.csr import spread
 from symveil.models.labelled_chain import LabelledChain
-from symveil.numbers.ranges import spread
 from symveil.verification.distances.tables import ChainTable, Integers
 
 _PRIMES = (2**31 - 1, 2**31 - 19)

@@ -1,4 +1,9 @@
-"""Files that are whole or not there: written aside, and renamed at the end.
+"""Files: what is opened is a regular file or nothing; what is written is whole or not there.
+
+A file whose name may come from a stranger is opened without waiting: a device may never end and a pipe may never begin.
+Both are refused before a byte is read, with an `OSError` whose `strerror` says what it is (`open_regular`).
+
+Outputs are written aside, and renamed at the end.
 
 Finished content goes through `write_files`. A large file is written piece by piece into a `TemporaryOutput`, readable
 for its owner only. The temporary file of a release has a name of its own, so that a run after a kill finds and replaces
@@ -18,12 +23,12 @@ import itertools
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from symveil.errors import FileError, reason
-from symveil.storage.opening import is_regular, open_regular
+from symveil.errors import FileError, NotRegularError, reason
 
 try:
     import fcntl
@@ -34,6 +39,81 @@ _HAS_LOCKS = fcntl is not None
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _number = itertools.count()
+
+_OWN_PIPES = (Path("/dev/fd"), Path("/proc/self/fd"))
+_STANDARD_INPUT = Path("/dev/stdin")
+
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
+    """The bytes of a regular file, also (`follow`) of one that a link leads to; anything else is an `OSError`.
+
+    A pipe that the shell made and handed to this process (`/dev/stdin`, `/dev/fd/63`) is taken as well: only the
+    person at the keyboard can have meant it.
+
+    >>> open_regular(Path("/dev/zero"))
+    Traceback (most recent call last):
+    symveil.errors.NotRegularError: [Errno 22] a device, where only a regular file is read
+    """
+    own = follow and (path == _STANDARD_INPUT or path.parent in _OWN_PIPES)
+    # looked at before it is opened, since opening a device may set it going; and again, since it may be another by then
+    _require_regular(path.stat(follow_symlinks=follow).st_mode, own=own)
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    if not own:
+        flags |= getattr(os, "O_NONBLOCK", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    number = os.open(path, flags)
+    try:
+        _require_regular(os.fstat(number).st_mode, own=own)
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def is_regular(path: Path, *, follow: bool = True) -> bool:
+    """Whether there is a regular file of this name; `follow`: the file that a symbolic link leads to will do.
+
+    >>> is_regular(Path("/dev/zero")), is_regular(Path("/no/such/file"))
+    (False, False)
+    """
+    try:
+        return stat.S_ISREG(path.stat(follow_symlinks=follow).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _require_regular(mode: int, *, own: bool) -> None:
+    if stat.S_ISREG(mode) or (own and stat.S_ISFIFO(mode)):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    kind = next((name for test, name in _KINDS if test(mode)), "something else")
+    raise NotRegularError(errno.EINVAL, f"{kind}, where only a regular file is read")
+
+
+def cache_folder() -> Path | None:
+    """The user's cache of symveil, or None; `SYMVEIL_CACHE` names another one, and an empty one is none."""
+    chosen = os.environ.get("SYMVEIL_CACHE")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "symveil" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "symveil"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "symveil"
 
 
 def write_text(path: Path, text: str, *, owner_only: bool = False) -> None:
