@@ -11,7 +11,7 @@ import math
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -294,3 +294,14 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = tmp_path_factory.getbasetemp() / "kept"
     monkeypatch.setenv("SYMVEIL_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def signals_as_before() -> Iterator[None]:
+    """A test that runs a command in this process leaves no signal ignored: a pool of a later test could not be ended."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, handlers, strict=True):
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)

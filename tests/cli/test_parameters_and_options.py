@@ -76,6 +76,6 @@ def test_notes_and_checks_too(tmp_path: Path) -> None:
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("trip_id,who,links\n1,ann,a b\n")
     made = sv.privatize_file(source, out, alphabet="ab", epsilon=1, sequence="links", person="who")
-    assert "nobody is charged: `person` says who pays, and there is no `ledger`" in made.notes
+    assert "no one is charged: `person` says who pays, and there is no `ledger`" in made.notes
     asked = ["privatize", str(source), "--out", str(out), "--alphabet", "ab", "--epsilon", "1", "--sequence", "links"]
-    assert "nobody is charged: --person says who pays" in symveil(*asked, "--person", "who").err
+    assert "no one is charged: --person says who pays" in symveil(*asked, "--person", "who").err

@@ -66,7 +66,7 @@ def test_a_ledger_from_beginning_to_end(trips, tmp_path):
     done = symveil(*common, "--ledger", ledger, "--release-id", "first", "--json")
     assert done.status == 0 and done.document["charged"] == "0.5"
     again = symveil(*common, "--ledger", ledger, "--release-id", "first", "--json")
-    assert again.document["already_done"] is True and "nobody was charged again" in again.err
+    assert again.document["already_done"] is True and "no one was charged again" in again.err
     refused = symveil(*common, "--ledger", ledger, "--release-id", "second").assert_one_error_line()
     assert "29 persons with less" in refused
     dropped = symveil(*common, "--ledger", ledger, "--release-id", "second", "--over-budget", "drop", "--json")

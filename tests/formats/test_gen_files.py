@@ -151,7 +151,7 @@ def test_what_says_nothing_about_finite_runs_is_left_out(tmp_path: Path) -> None
     )
     notes: list[str] = []
     assert load_model(written(tmp_path, {"more.gen": f"5 {more}"}), notes=notes) == expected
-    assert any("infinite runs (acceptance, fairness) was left out" in note for note in notes)
+    assert any("infinite runs (acceptance, fairness) were left out" in note for note in notes)
 
 
 @pytest.mark.parametrize(

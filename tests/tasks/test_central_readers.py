@@ -192,7 +192,7 @@ def test_compare_says_what_it_compares(source: Path, synthetic: Path, tmp_path: 
 
 
 def answered(private: Path, **values: str):
-    files = {"private": str(private), "manifest": f"{private}.manifest.json"}
+    files = {"source": "file", "private": str(private), "manifest": f"{private}.manifest.json"}
     return answer_answers({**AnswersPanel.defaults, **files, **values}, lambda *_: None)
 
 

@@ -247,7 +247,7 @@ def millford_times() -> dict[str, tuple[datetime, ...]]:
 
     >>> times = millford_times()
     >>> [time.isoformat() for time in times["trip-0002"][:2]]
-    ['2024-05-06T08:07:20', '2024-05-06T08:07:50']
+    ['2024-05-06T08:10:02', '2024-05-06T08:10:45']
     """
     trips = millford_trips()
     lanes = iter(NotPrivateSeededBits(_SEED + 1).lanes(sum(2 + len(trip.blocks) for trip in trips.values())).tolist())
