@@ -298,7 +298,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 @pytest.fixture(autouse=True)
 def signals_as_before() -> Iterator[None]:
-    """A test that runs a command in this process leaves no signal ignored: a pool of a later test could not be ended."""
+    """A test that runs a command in this process leaves no signal ignored: later pools could not be ended."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     handlers = [signal.getsignal(number) for number in numbers]
     yield
