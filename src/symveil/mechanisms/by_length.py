@@ -261,13 +261,6 @@ class ByLength(Mechanism):
         shared = self._shared_at(1) if len(self.alphabet) > 1 and self._laws is None else None
         return None if shared is None else shared.rate
 
-    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
-        """The mechanism of each of these lengths that the language has words of."""
-        if lengths is None:
-            return None
-        made = {length: self.of_length(length) for length in np.unique(lengths[lengths > 0]).tolist()}
-        return {str(length): mechanism for length, mechanism in made.items() if mechanism is not None}
-
     def classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these lengths, neighbouring lengths with the same promise as one."""
         classes: list[LengthClass] = []

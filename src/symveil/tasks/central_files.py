@@ -53,9 +53,8 @@ from symveil.release.central_job import (
     PublicOrObserved,
 )
 from symveil.release.central_spec import CentralSpec, queries_of
-from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
-from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.parameters import RunOptions, no_pyspark
 
 TIME_GRAMMAR = 1
@@ -159,7 +158,7 @@ def release_centrally(
             options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
-        worked_out=lambda _job: WorkedOut("discrete-laplace", None),
+        calibrate=lambda _job: Decisions("discrete-laplace", None),
         release_id=run.release_id,
         again=run.again,
     )

@@ -23,8 +23,8 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
-from symveil.laws.parameters import Adjacency, read_beyond
-from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
+from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_cap
+from symveil.mechanisms.cost_weighted import chosen_cost, read_cost
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
