@@ -40,6 +40,7 @@ from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock
+from symveil.parameters.declaration import Domain, File, OneOf, declared
 from symveil.pictures.road_map import Road
 from symveil.release.central_job import (
     NOTHING_BESIDE,
@@ -56,6 +57,35 @@ from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
 from symveil.tasks.parameters import RunOptions, no_pyspark
+
+# Fields that both a count and a law have.
+PLACES = declared("Where symbols lie: CSV with symbol, x, y.", label="Places", domain=File())
+ZONES = declared(
+    "Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone.",
+    label="Zones",
+    domain=Domain(placeholder="G|FILE"),
+)
+NEIGHBOURS = declared(
+    "Which files are to look alike: without a person, or with other records in their place.",
+    label="Neighbouring files",
+    domain=OneOf(labels={"add-remove": "without a person", "replace": "with other records in their place"}),
+)
+TIMEZONE = declared(
+    "Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default.",
+    label="Time zone",
+    domain=Domain(placeholder="Z"),
+)
+PERIOD = declared(
+    "Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31.",
+    label="Period",
+    domain=Domain(placeholder="A..B"),
+    more="A public range.",
+)
+DURATIONS = declared(
+    "Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
+    label="Bins of durations",
+    domain=Domain(placeholder="A..B|EDGES"),
+)
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
