@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -129,6 +130,42 @@ _OF_A_RUN = ("ledger", "release_id", "again", "engine", "master", "longest", "gz
 def run_options(named: dict[str, Any]) -> RunOptions:
     """How a central release is made, by the names that were given; they are taken out of `named`."""
     return RunOptions(**{name: named.pop(name) for name in _OF_A_RUN if name in named})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralFile:
+    """What a central release wrote: a file, and its manifest.
+
+    Parameters
+    ----------
+    out, manifest_file
+        The file, and the manifest beside it.
+    manifest
+        What was promised.
+    already_done
+        Whether an earlier run had finished this release.
+    """
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    @classmethod
+    def from_finished(cls, out: Path, finished: Finished, **results: Any) -> Self:
+        """What the protocol put in its place, with what else there is to say."""
+        manifest = {"manifest_file": finished.manifest_file, "manifest": finished.manifest}
+        return cls(out=out, already_done=finished.already_done, **manifest, **results)
+
+    def _release_document(self) -> dict[str, object]:
+        """What the JSON form says of the release."""
+        return {
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "passes_unprotected": self.manifest.get("passes_unprotected"),
+            "already_done": self.already_done,
+        }
 
 
 def release_centrally(

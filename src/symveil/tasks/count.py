@@ -39,6 +39,7 @@ from symveil.tasks.central_files import (
     PLACES,
     TIMEZONE,
     ZONES,
+    CentralFile,
     public_language,
     reading_of_times,
     release_centrally,
@@ -204,28 +205,16 @@ _OF_TIMES = ("by", "timezone", "period", "durations", "cap", "threshold", "quant
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountedFile:
+class CountedFile(CentralFile):
     """A private table in a file, and its manifest."""
 
     counts: PrivateCounts | None
     """None where an earlier run had finished this release: the table stands in its file."""
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
 
     def document(self, top: int | None = None) -> dict[str, object]:
         """The JSON form: the table, and where it and the manifest are."""
         table = {} if self.counts is None else self.counts.document(top)
-        return {
-            **table,
-            "out": str(self.out),
-            "manifest": str(self.manifest_file),
-            "release_id": self.manifest["release_id"],
-            "charged": self.manifest["charged"],
-            "passes_unprotected": self.manifest.get("passes_unprotected"),
-            "already_done": self.already_done,
-        }
+        return {**table, "out": str(self.out), **self._release_document()}
 
 
 @shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
@@ -365,13 +354,7 @@ def count_file(
         guarded=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
-    return CountedFile(
-        counts=made[0] if made else None,
-        out=target,
-        manifest_file=finished.manifest_file,
-        manifest=finished.manifest,
-        already_done=finished.already_done,
-    )
+    return CountedFile.from_finished(target, finished, counts=made[0] if made else None)
 
 
 @dataclass(frozen=True, kw_only=True)

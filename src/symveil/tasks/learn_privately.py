@@ -48,6 +48,7 @@ from symveil.tasks.central_files import (
     PLACES,
     TIMEZONE,
     ZONES,
+    CentralFile,
     public_language,
     reading_of_times,
     release_centrally,
@@ -64,23 +65,8 @@ LawKind = Literal["auto", "trips", "log"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnedPrivately:
-    """A model that was learned with one ε per person, and its manifest.
-
-    Parameters
-    ----------
-    out, manifest_file
-        The model's file, and the manifest beside it.
-    manifest
-        What was promised.
-    already_done
-        Whether an earlier run had finished this release.
-    """
-
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
+class LearnedPrivately(CentralFile):
+    """A model that was learned with one ε per person, and its manifest."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -104,11 +90,7 @@ class LearnedPrivately:
             "guarantee": self.guarantee.document(),
             "quality": None if self.quality is None else self.quality.document(),
             "unit": "person",
-            "manifest": str(self.manifest_file),
-            "release_id": self.manifest["release_id"],
-            "charged": self.manifest["charged"],
-            "passes_unprotected": self.manifest.get("passes_unprotected"),
-            "already_done": self.already_done,
+            **self._release_document(),
         }
 
 
@@ -378,12 +360,7 @@ def learn(
         beside=Beside(times=request.times is not None, attributes=request.attributes), read_by=request.read_by,
     )  # fmt: skip
     warn(large_loss(request.release.epsilon))
-    return LearnedPrivately(
-        out=target,
-        manifest_file=finished.manifest_file,
-        manifest=finished.manifest,
-        already_done=finished.already_done,
-    )
+    return LearnedPrivately.from_finished(target, finished)
 
 
 @dataclass(frozen=True, kw_only=True)
