@@ -15,20 +15,16 @@ from symveil.languages.any_length import AnyLength
 from symveil.languages.runs import RunLanguage
 from symveil.laws.public_words import public_words
 from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal.mechanism import MOST_WORDS
 from symveil.models.word import Codes
 from symveil.numbers.progress import Progress, reporting_to
 from symveil.numbers.rationals import shown_at_least
 from symveil.randomness import NotPrivateSeededBits
 
-# All words of a language up to this size; beyond it so many, fewer where a word takes long.
-_ALL_WORDS = 64
-_MOST_WORDS, _FEWEST_WORDS = 200, 20
-_MOST_STEPS = 2_000_000
+_FEWEST_WORDS = 20
+"""Of a sample, however long a word takes."""
 
-# What a manifest says is worked out for every release: about a second at most.
-_LONGEST_IN_A_MANIFEST, _MOST_STEPS_IN_A_MANIFEST = 500, 120_000
 # What stands for longer words, in the order in which it is tried.
 _SHORTER = (100, 50, 20, 10)
 _SIMULATED, _SEED = 40, 13
@@ -66,7 +62,7 @@ def prior_of(mechanism: Mechanism) -> str:
 
 def _written_out(mechanism: Mechanism) -> int:
     """Up to how many words all of them are looked at: a law that is written down has them all."""
-    return _ALL_WORDS if mechanism.law.table is None else MOST_WORDS
+    return LIMITS.now.averaged_words if mechanism.law.table is None else LIMITS.now.optimal_words
 
 
 def expected_errors_of_words(
@@ -90,7 +86,7 @@ def expected_errors_of_words(
 
 def _sampled(language: RunLanguage, kind: str) -> Codes:
     steps = max(language.length * language.graph.edge_count, 1)
-    count = int(min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_STEPS // steps)))
+    count = int(min(LIMITS.now.sampled_words, max(_FEWEST_WORDS, LIMITS.now.sampled_steps // steps)))
     return public_words(language, count, prior=kind)
 
 
@@ -213,7 +209,7 @@ def _quick_lengths(mechanism: Mechanism, length: int) -> list[int]:
     return [
         each
         for each in (length, *(shorter for shorter in _SHORTER if shorter < length))
-        if each <= _LONGEST_IN_A_MANIFEST and each * steps <= _MOST_STEPS_IN_A_MANIFEST
+        if each <= LIMITS.now.manifest_length and each * steps <= LIMITS.now.manifest_steps
     ]
 
 

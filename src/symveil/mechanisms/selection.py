@@ -21,6 +21,7 @@ from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
@@ -28,9 +29,6 @@ from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
 from symveil.parameters.signature import shows_fields
-
-# For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
-_LONGEST_COMPARED = 100
 
 _OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
 
@@ -180,7 +178,7 @@ def _fewest_edits(choice: MechanismChoice, language: Language) -> Mechanism:
             )
         return _channel(choice, language)
     only_truncated = choice.cutoff is not None or choice.calibration != "tight" or language.graph is not None
-    if not only_truncated and language.max_length > _LONGEST_COMPARED:
+    if not only_truncated and language.max_length > LIMITS.now.compared_length:
         return _channel(choice, language)
     truncated = TruncatedLevenshtein.from_choice(language, choice)
     # words one edit apart lead from any word to any other, so that the loss of one edit is the whole promise

@@ -154,8 +154,13 @@ class CentralFile:
     @classmethod
     def from_finished(cls, out: Path, finished: Finished, **results: Any) -> Self:
         """What the protocol put in its place, with what else there is to say."""
-        manifest = {"manifest_file": finished.manifest_file, "manifest": finished.manifest}
-        return cls(out=out, already_done=finished.already_done, **manifest, **results)
+        return cls(
+            out=out,
+            manifest_file=finished.manifest_file,
+            manifest=finished.manifest,
+            already_done=finished.already_done,
+            **results,
+        )
 
     def _release_document(self) -> dict[str, object]:
         """What the JSON form says of the release."""
