@@ -33,10 +33,10 @@ from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.central_spec import CentralSpec
 from symveil.release.protocol import new_release_id
 from symveil.tasks.central_files import (
+    COORDINATES,
     DURATIONS,
     NEIGHBOURS,
     PERIOD,
-    PLACES,
     TIMEZONE,
     ZONES,
     CentralFile,
@@ -70,7 +70,7 @@ class CountOptions:
         ),
     )
     zones: str | Path | None = field(default=None, metadata=ZONES)
-    places: str | Path | None = field(default=None, metadata=PLACES)
+    places: str | Path | None = field(default=None, metadata=COORDINATES)
     max_length: int | None = field(
         default=None,
         metadata=declared(
