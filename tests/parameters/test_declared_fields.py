@@ -34,9 +34,10 @@ from symveil.parameters.declaration import (
     declared,
     listing_fields,
     parameters_of,
+    schema_of,
+    shows_fields,
+    table_of,
 )
-from symveil.parameters.documents import schema_of, table_of
-from symveil.parameters.signature import shows_fields
 from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
 from symveil.studio.forms import Form
 from symveil.studio.panels.release import ReleasePanel

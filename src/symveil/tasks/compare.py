@@ -40,7 +40,7 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
-from symveil.parameters.signature import check_names, shows_fields
+from symveil.parameters.declaration import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
 from symveil.reports.report import Report
 from symveil.storage.files import released_files
