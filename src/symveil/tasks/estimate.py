@@ -20,8 +20,7 @@ from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
 from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables
-from symveil.estimation.table import EstimatedTable, group_count
-from symveil.estimation.table_estimator import Target
+from symveil.estimation.table import EstimatedTable, Target, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
