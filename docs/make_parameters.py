@@ -22,7 +22,8 @@ _OPENING = """\
 # Parameters
 
 Each parameter is declared once, as a field of a class. The options of commands, the fields of the studio's forms, the
-schema of manifests and the parameters of Python functions are made from these fields.
+schema of manifests and the parameters of Python functions are made from these fields. What an option means is in
+[commands](commands.md#shared-options).
 """
 _SECTIONS = (
     ("Which mechanism", "`MechanismChoice`: `release`, `explain`, `audit`, `privatize`; in the studio *Release*."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symveil.parameters.declaration import Flag, OneOf, Parameter, parameters_of
+from symveil.parameters.declaration import Parameter, parameters_of
 
 
 def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
-    """A table of the fields of a description, in Markdown.
+    """A table of the fields of a description, in Markdown; what an option means, its command says.
 
     Parameters
     ----------
@@ -45,27 +45,17 @@ def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = 
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
     >>> print(table_of(Walk).splitlines()[-1])
-    | `steps` | `--steps N` | Steps | 2 | How many steps. |
+    | `steps` | `--steps` | Steps | 2 |  |
     """
-    heads = ["parameter", "option", "in a form", "default", "meaning"]
+    heads = ["parameter", "option", "in a form", "default", "note"]
     rows = [heads, ["---"] * len(heads)]
     for each in parameters_of(kind):
         takers = () if taken_by is None else taken_by(each.name)
-        only = f" Only {', '.join(takers)}." if takers else ""
-        rows.append(
-            [f"`{each.name}`", _option(each), each.label, _default(each), f"{each.help} {each.more}".strip() + only]
-        )
+        only = f"Only {', '.join(takers)}." if takers else ""
+        notes = [each.help if each.option is None else "", each.more, only]
+        option = f"`{each.option}`" if each.option else ""
+        rows.append([f"`{each.name}`", option, each.label, _default(each), " ".join(filter(None, notes))])
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
-
-
-def _option(each: Parameter) -> str:
-    if each.option is None:
-        return ""
-    domain = each.domain
-    if isinstance(domain, Flag):
-        return f"`{each.option}`"
-    value = "|".join(domain.labels) if isinstance(domain, OneOf) and not domain.others else domain.placeholder
-    return f"`{each.option} {value}`"
 
 
 def _default(each: Parameter) -> str:
