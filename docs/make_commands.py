@@ -21,9 +21,10 @@ _OPENING = """\
 
 # Commands
 
-`symveil COMMAND --help` prints the same text. Every command exits with 0 when it is done or the property holds, 1 when
+`symveil COMMAND --help` prints the same text, some with a second example. Every command exits with 0 when it is done or the property holds, 1 when
 the property does not hold or is undecided, and 2 after bad input, with one line on standard error: what was expected,
-what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains.
+what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains. An
+output replaces a file of its name.
 
 """
 TASKS = {
@@ -88,7 +89,12 @@ def _group(name: str) -> str:
 
 
 def _paragraphs(command: click.Command) -> list[str]:
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
+    """The paragraphs of a help text, without the second example, which the guides have."""
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
+    return [
+        re.sub(r"(?<=\w): symveil \w+ log\.csv --.*", ".", part.partition(" For example: symveil ")[0])
+        for part in parts
+    ]
 
 
 _REQUIRED = " \\[required\\]"
@@ -163,6 +169,7 @@ def _row(parameter: click.Parameter, context: click.Context) -> str | None:
     if record is None:
         return None
     names, meaning = record
+    meaning = meaning.replace("; a file of that name is replaced", "")  # the page says it once
     if isinstance(parameter.type, click.Choice):  # a long list of choices breaks in a text, not in a name
         names = names.partition(" [")[0]
         *others, last = (f"`{choice}`" for choice in parameter.type.choices)
