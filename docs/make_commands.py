@@ -21,10 +21,10 @@ _OPENING = """\
 
 # Commands
 
-`symveil COMMAND --help` prints the same text, some with a second example. Every command exits with 0 when it is done or the property holds, 1 when
-the property does not hold or is undecided, and 2 after bad input, with one line on standard error: what was expected,
-what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains. An
-output replaces a file of its name.
+`symveil COMMAND --help` prints the same text, some with a second example. Every command exits with 0 when it is done or
+the property holds, 1 when the property does not hold or is undecided, and 2 after bad input, with one line on standard
+error: what was expected, what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no
+half-written file remains. An output replaces a file of its name.
 
 """
 TASKS = {
@@ -46,7 +46,7 @@ _SHARED = """\
 ## Shared options
 
 Options that mean the same in several commands. A command names a group that it takes as a whole, and each option of a
-group that it takes in part. An option that means something else in a command is listed there. All commands take `--json`.
+group that it takes in part. An option that means something else in a command is listed there. All take `--json`.
 """
 EVERYWHERE = "`--json`"
 # every other example is run by a test
