@@ -29,8 +29,10 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
     return {each.name: each.schema() for each in parameters_of(kind) if each.name not in without}
 
 
-def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
-    """A table of the fields of a description, in Markdown; what an option means, its command says.
+def list_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
+    """The fields of a description as a list, in Markdown; what an option means, its command says.
+
+    A line has the name, the option where it is not the name with dashes, the label in a form, the default, and a note.
 
     Parameters
     ----------
@@ -44,18 +46,19 @@ def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
-    >>> print(table_of(Walk).splitlines()[-1])
-    | `steps` | `--steps` | Steps | 2 |  |
+    >>> print(list_of(Walk), end="")
+    * `steps`: *Steps*; 2.
     """
-    heads = ["parameter", "option", "in a form", "default", "note"]
-    rows = [heads, ["---"] * len(heads)]
+    lines = []
     for each in parameters_of(kind):
         takers = () if taken_by is None else taken_by(each.name)
         only = f"Only {', '.join(takers)}." if takers else ""
+        facts = [f"*{each.label}*", _default(each)]
+        if each.option != f"--{each.name.replace('_', '-')}":
+            facts.insert(0, f"`{each.option}`" if each.option else "no option")
         notes = [each.help if each.option is None else "", each.more, only]
-        option = f"`{each.option}`" if each.option else ""
-        rows.append([f"`{each.name}`", option, each.label, _default(each), " ".join(filter(None, notes))])
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+        lines.append(" ".join(filter(None, [f"* `{each.name}`: {'; '.join(filter(None, facts))}.", *notes])))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _default(each: Parameter) -> str:
