@@ -10,6 +10,8 @@ from symveil.formats.cost_files import CostFiles
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, takers
 from symveil.parameters.documents import list_of, schema_of
+from symveil.tasks.count import CountOptions
+from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import RunOptions
 
 DOCS = Path(__file__).parent
@@ -31,6 +33,8 @@ _SECTIONS = (
     ("Costs from files", "`--costs` or `--places` give the `costs` of a mechanism; Python has `sv.read_costs` for it."),
     ("How a file is read", "`ColumnOptions`: every command that reads sequences has those that apply to it."),
     ("How a file is released", "`RunOptions`: `privatize`; other commands that write or charge have some of them."),
+    ("What is counted", "`CountOptions`: `count`."),
+    ("What is learned", "`LearnOptions`: `learn` with `--epsilon`."),
 )
 
 
@@ -41,6 +45,8 @@ def reference() -> str:
         list_of(CostFiles),
         list_of(ColumnOptions),
         list_of(RunOptions),
+        list_of(CountOptions),
+        list_of(LearnOptions),
     )
     sections = zip(_SECTIONS, lists, strict=True)
     return _OPENING + "".join(f"\n## {title}\n\n{lead}\n\n{fields}" for (title, lead), fields in sections)
