@@ -25,8 +25,8 @@ _OPENING = """\
 
 Each parameter is declared once, as a field of a class. The options of commands, the fields of the studio's forms, the
 schema of manifests and the parameters of Python functions are made from these fields. The option of a parameter is its
-name with dashes, if no other is named; [commands](commands.md#shared-options) has its meaning. In italics: the label in
-a form; then the default.
+name with dashes, if no other is named; its meaning is in [commands](commands.md#shared-options) and in the docstrings
+of [Python](mechanisms.md). In italics: the label in a form; then the default.
 """
 _SECTIONS = (
     ("Which mechanism", "`MechanismChoice`: `release`, `explain`, `audit`, `privatize`; in the studio *Release*."),

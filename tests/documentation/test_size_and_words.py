@@ -1,9 +1,9 @@
 """How long the book is, in which words it is written, and what every page that shows a release says.
 
-A word is whatever blanks separate, if it has a letter or a digit: numbers and parts of formulas are words, the bars of tables and
-single signs are none. All pages of the site are counted, generated ones too, in their text outside of code blocks; only the
-changelog, the texts for contributors and the results of benchmarks are not. What `wc -w` counts of docs/, code, bars and signs
-included, has a bar of its own.
+A word is whatever blanks separate, if it has a letter or a digit: numbers and parts of formulas are words, the bars of
+tables and single signs are none. All pages of the site are counted, generated ones too, in their text outside of code
+blocks; only the changelog, the texts for contributors and the results of benchmarks are not. What `wc -w` counts of
+docs/, code, bars and signs included, has a bar of its own.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def test_pages_of_a_kind_are_short(where: str) -> None:
 
 def test_words_are_counted(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# A title\n\n| a | 1 |\n|---|---|\n\nx ≤ 2\n\n```sh\nsymveil\n```\n\n::: symveil.x\n", encoding="utf-8")
+    text = "# A title\n\n| a | 1 |\n|---|---|\n\nx ≤ 2\n\n```sh\nsymveil\n```\n\n::: symveil.x\n"
+    page.write_text(text, encoding="utf-8")
     assert count_of(page) == 6
 
 

@@ -30,9 +30,10 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def list_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
-    """The fields of a description as a list, in Markdown; what an option means, its command says.
+    """The fields of a description as a list, in Markdown; what an option means, its command and docstrings say.
 
-    A line has the name, the option where it is not the name with dashes, the label in a form, the default, and a note.
+    A line has the name, the option where it is not the name with dashes, the label in a form, the default, who looks at
+    it, and the meaning of what has no option.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def list_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = N
         facts = [f"*{each.label}*", _default(each)]
         if each.option != f"--{each.name.replace('_', '-')}":
             facts.insert(0, f"`{each.option}`" if each.option else "no option")
-        notes = [each.help if each.option is None else "", each.more, only]
+        notes = [f"{each.help} {each.more}".strip() if each.option is None else "", only]
         lines.append(" ".join(filter(None, [f"* `{each.name}`: {'; '.join(filter(None, facts))}.", *notes])))
     return "".join(f"{line}\n" for line in lines)
 
