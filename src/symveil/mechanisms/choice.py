@@ -245,7 +245,7 @@ class MechanismChoice:
                 },
                 others=True,
             ),
-            more="`loss_at` has what a named mechanism, or one with named costs, loses beyond b.",
+            more="loss_at has what a named mechanism, or one with named costs, loses beyond b.",
         ),
     )
     not_private: bool = field(
