@@ -57,7 +57,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
-from symveil.tasks.doubts import large_loss, warn
+from symveil.tasks.doubts import large_loss, time_warnings, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 LawKind = Literal["auto", "trips", "log"]
@@ -265,30 +265,6 @@ class LearnParameters(ColumnParameters, total=False):
 
 _LARGEST_LIST = 1 << 24
 """Bytes of a file of public values."""
-ENOUGH_FOR_TIMES = 400
-"""Persons, times the ε of times: with fewer, times are mostly noise."""
-
-
-def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
-
-    Parameters
-    ----------
-    promise
-        The manifest of a model.
-    quality
-        The noise that the model was learned from.
-    """
-    if promise is None or quality is None or "times" not in promise:
-        return ()
-    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
-    needed = ENOUGH_FOR_TIMES / epsilon
-    if quality.persons >= needed:
-        return ()
-    return (
-        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
-        "this epsilon; count times instead (symveil count --time), which costs less",
-    )
 
 
 @shows_fields(
