@@ -254,7 +254,7 @@ class MechanismChoice:
                 },
                 others=True,
             ),
-            more="What a named mechanism loses beyond b says its loss_at, and so does that of costs that are named.",
+            more="loss_at has what a named mechanism, or one with named costs, loses beyond b.",
         ),
     )
     not_private: bool = field(

@@ -310,7 +310,7 @@ def count_file(
     release_id
         The release's name; the same name is never charged twice.
     again
-        Without a name: whether a release that is done, and whose output stands, may be made and charged once more.
+        Without a name: whether a release that is done, with its output in place, may be made and charged once more.
     engine, master
         "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
     spreadsheet_safe
