@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from symveil.central.noise import Query
 from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
@@ -35,8 +36,10 @@ class ReadWords(Protocol):
         """All words."""
 
 
-Answer = Callable[[ReadWords, Sequence[str], RecordKey], bytes]
-"""What is released, as bytes: from all legal words, the names of persons by number, and where noise comes from."""
+Answer = Callable[[ReadWords, Sequence[str], RecordKey], tuple[bytes, Sequence[Query]]]
+"""What is released, as bytes, and the queries that it cost: from all legal words, the names of persons by number, and
+where noise comes from.
+"""
 
 
 class ObservedSymbols:
@@ -204,6 +207,8 @@ class CentralJob(FileJob[RecordKey]):
     """A file of sequences in; a table or a model out, which says nothing about it but through its noise."""
 
     unit = "person"
+    queries: Sequence[Query] = ()
+    """What the answer cost, once it is written."""
 
     def __init__(self, words: CentralWords, target: Path, answer: Answer, *, facts: dict[str, object]) -> None:
         super().__init__(words.path, target)
@@ -239,7 +244,8 @@ class CentralJob(FileJob[RecordKey]):
         def read(*, beside: bool = True) -> Iterable[Batch]:
             return self._words.read(numbers, beside=beside)
 
-        self._temporary.write(self._answer(read, list(numbers), plan))
+        content, self.queries = self._answer(read, list(numbers), plan)
+        self._temporary.write(content)
         return Written(digest=self._temporary.finish())
 
     def agrees_with(self, counts: dict[str, int]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -178,29 +178,24 @@ def release_centrally(
     source: Any,
     target: Path,
     answer: Answer,
-    queries: Callable[[], Sequence[Query]],
     *,
     columns: ColumnOptions,
     run: RunOptions,
-    form: str,
-    guarded: bool = False,
+    facts: Mapping[str, object],
     observed: ObservedSymbols | None = None,
     beside: Beside = NOTHING_BESIDE,
     read_by: Mapping[str, object] = MappingProxyType({}),
 ) -> Finished:
     """A file, or a table in memory, through a central release by the protocol: charged, written, put in its place.
 
-    Persons over budget are left out: an error would tell that one of them is in the file. `form` is that of the output,
-    which has apostrophes before what looks like a formula where it is `guarded`. `observed` holds the symbols of a file
-    whose alphabet is not public; `beside` says what is read of events beside their symbols, and `read_by` what decides
-    how beside the parameters: the rules of a time zone. A run with other ones cannot finish the release.
+    Persons over budget are left out: an error would tell that one of them is in the file. `facts` are public facts
+    about the output, its form among them. `observed` holds the symbols of a file whose alphabet is not public; `beside`
+    says what is read of events beside their symbols, and `read_by` what decides how beside the parameters: the rules of
+    a time zone. A run with other ones cannot finish the release.
     """
     in_memory = is_frame(source)
     path = target if in_memory else path_of(source)
     check_ledger_apart(run.ledger, path, target)
-    facts: dict[str, object] = {"format": target.suffix.lower()[1:], "form": form}
-    if guarded:
-        facts["spreadsheet_safe"] = True
     language = release.language or observed or ObservedSymbols()
     words: CentralWords
     if run.engine == "spark":
@@ -213,14 +208,14 @@ def release_centrally(
     else:
         file = open_sequences(path, columns, longest=run.longest, most_times=run.gzip_ratio)
         words = FileWords(file, language, beside)
-    job = CentralJob(words, target, answer, facts=facts)
+    job = CentralJob(words, target, answer, facts={"format": target.suffix.lower()[1:], **facts})
     protocol = Protocol(
         job=job,
         target=target,
         manifest_text=lambda name, written, date: release.manifest(
             name,
             written.digest,
-            queries=queries(),
+            queries=job.queries,
             output=job.facts,
             version=__version__,
             charged=run.ledger is not None,

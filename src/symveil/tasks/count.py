@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from symveil.central.cells import Cells, Read, cells_of
 from symveil.central.counts import Bound, CountTerms, PrivateCounts, private_counts, read_bound
-from symveil.central.noise import Neighbours, read_delta, read_neighbours, require_writable_noise
+from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours, require_writable_noise
 from symveil.central.time_cells import ON_GRID, SHARED_OUT, TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
 from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
@@ -334,23 +334,21 @@ def count_file(
     check_table_name(target, spreadsheet_safe=spreadsheet_safe)
     made: list[PrivateCounts] = []
 
-    def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> bytes:
+    def answer(read: Read, persons: Sequence[str], keys: RecordKey) -> tuple[bytes, Sequence[Query]]:
         made[:] = [request.answered(read, persons, keys)]
-        return table_bytes(made[0], target, spreadsheet_safe=spreadsheet_safe)
+        return table_bytes(made[0], target, spreadsheet_safe=spreadsheet_safe), made[0].queries
 
     finished = release_centrally(
         request.release,
         path,
         target,
         answer,
-        lambda: made[0].queries,
         columns=request.columns,
         run=run,
-        form="table",
+        facts={"form": "table", **({"spreadsheet_safe": True} if spreadsheet_safe else {})},
         observed=request.observed,
         beside=request.beside,
         read_by=request.read_by,
-        guarded=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
     return CountedFile.from_finished(target, finished, counts=made[0] if made else None)

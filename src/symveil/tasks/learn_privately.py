@@ -335,14 +335,13 @@ def learn(
         raise ParameterError("out", expected="a file name ending in .json", found=repr(target.name))
     run = run_options(loose)
     request = _Learning.of(epsilon, lengths, (alphabet, model), columns, learning, loose)
-    requested: list[Query] = []
 
-    def answer(read: ReadWords, persons: Sequence[str], keys: RecordKey) -> bytes:
-        learned, requested[:] = request.answered(read, len(persons), keys)
-        return law_text(learned).encode()
+    def answer(read: ReadWords, persons: Sequence[str], keys: RecordKey) -> tuple[bytes, Sequence[Query]]:
+        learned, queries = request.answered(read, len(persons), keys)
+        return law_text(learned).encode(), queries
 
     finished = release_centrally(
-        request.release, path, target, answer, lambda: requested, columns=request.columns, run=run, form="model",
+        request.release, path, target, answer, columns=request.columns, run=run, facts={"form": "model"},
         beside=Beside(times=request.times is not None, attributes=request.attributes), read_by=request.read_by,
     )  # fmt: skip
     warn(large_loss(request.release.epsilon))
