@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,9 +15,7 @@ from calibration_oracle import certified_rate
 from cost_oracle import certain_case, certain_language, exact_loss, random_case
 
 import symveil as sv
-from symveil.calibration import enumeration
 from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.costs import loss as loss_module
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.balls import balls_within
 from symveil.calibration.costs.boxes import left_boxes, right_boxes
@@ -24,6 +23,7 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.limits import limits
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
@@ -38,10 +38,10 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+def not_enumerated() -> Iterator[None]:
     """Small languages are searched as large ones are."""
-    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
-    monkeypatch.setattr(enumeration, "MOST_COSTLY_WORDS", 0)
+    with limits.changed(words=0, costly_words=0):
+        yield
 
 
 def check_case(seed: int) -> int:
@@ -108,16 +108,14 @@ def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside
 
 
 @pytest.mark.parametrize("adjacency", [1, 2])
-def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(
-    adjacency: int, own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(adjacency: int, own_cache: Path) -> None:
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=adjacency, cap=6), adjacency=adjacency)
     everywhere = certify_cost(weighting, epsilon=Fraction(6))
-    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
     rates._answers.clear()
     told: list[tuple[int, int]] = []
-    near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
+    with limits.changed(box_work=0):
+        near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
     assert near.loss <= 6
     assert near.how == "certified"
     assert Fraction(3) / adjacency < near.rate <= everywhere.ruled_out
@@ -134,8 +132,8 @@ def test_over_balls_small_and_large_budgets_are_certified_near_what_a_pair_rules
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
     everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, epsilon=Fraction(epsilon))
-    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
-    found = certify_cost(weighting, epsilon=Fraction(epsilon))
+    with limits.changed(box_work=0):
+        found = certify_cost(weighting, epsilon=Fraction(epsilon))
     assert everywhere.loss <= epsilon  # over all states too
     assert found.how == "certified"
     assert found.loss <= epsilon

@@ -26,7 +26,6 @@ from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slice
 from symveil.graphs.csr import offsets
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
-_MOST_HALVES = 300 << 20
 _STARTS_AT_ONCE = 2000
 _BUDGET = 300  # nodes for one pair
 _FARTHEST = 6  # symbols on a side
