@@ -10,6 +10,8 @@ from symveil.formats.cost_files import CostFiles
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, takers
 from symveil.parameters.documents import schema_of, table_of
+from symveil.tasks.count import CountOptions
+from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import RunOptions
 
 DOCS = Path(__file__).parent
@@ -29,6 +31,8 @@ _SECTIONS = (
     ("Costs from files", "`--costs` or `--places` give the `costs` of a mechanism; Python has `sv.read_costs` for it."),
     ("How a file is read", "`ColumnOptions`: every command that reads sequences has those that apply to it."),
     ("How a file is released", "`RunOptions`: `privatize`; other commands that write or charge have some of them."),
+    ("What is counted", "`CountOptions`: `count`."),
+    ("What is learned", "`LearnOptions`: `learn` with `--epsilon`."),
 )
 
 
@@ -39,6 +43,8 @@ def reference() -> str:
         table_of(CostFiles),
         table_of(ColumnOptions),
         table_of(RunOptions),
+        table_of(CountOptions),
+        table_of(LearnOptions),
     )
     sections = zip(_SECTIONS, tables, strict=True)
     return _OPENING + "".join(f"\n## {title}\n\n{lead}\n\n{table}" for (title, lead), table in sections)

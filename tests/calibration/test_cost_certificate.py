@@ -23,7 +23,7 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
@@ -40,7 +40,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def not_enumerated() -> Iterator[None]:
     """Small languages are searched as large ones are."""
-    with limits.changed(words=0, costly_words=0):
+    with LIMITS.changed(words=0, costly_words=0):
         yield
 
 
@@ -114,7 +114,7 @@ def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(adjac
     everywhere = certify_cost(weighting, epsilon=Fraction(6))
     rates._answers.clear()
     told: list[tuple[int, int]] = []
-    with limits.changed(box_work=0):
+    with LIMITS.changed(box_work=0):
         near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
     assert near.loss <= 6
     assert near.how == "certified"
@@ -132,7 +132,7 @@ def test_over_balls_small_and_large_budgets_are_certified_near_what_a_pair_rules
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
     everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, epsilon=Fraction(epsilon))
-    with limits.changed(box_work=0):
+    with LIMITS.changed(box_work=0):
         found = certify_cost(weighting, epsilon=Fraction(epsilon))
     assert everywhere.loss <= epsilon  # over all states too
     assert found.how == "certified"

@@ -13,7 +13,7 @@ from cost_oracle import random_case
 
 from symveil.calibration import enumeration
 from symveil.calibration.enumeration import Enumeration
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.errors import TooLargeError
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
@@ -92,7 +92,7 @@ def check_cost(seed: int) -> int:
 @pytest.mark.parametrize("few", [{}, {"words_with_outputs": 0}])
 def test_every_cost_by_its_definition(sums: dict[str, float], few: dict[str, int]) -> None:
     """With the weights summed once and at every rate; with the first term of a staircase computed and bounded."""
-    with limits.changed(**sums, **few):
+    with LIMITS.changed(**sums, **few):
         assert sum(check_cost(seed) for seed in range(900_000, 900_150)) > 60
 
 
@@ -100,7 +100,7 @@ def test_every_cost_by_its_definition(sums: dict[str, float], few: dict[str, int
 @pytest.mark.parametrize("sums", [{}, {"sums": 0.0}])
 @pytest.mark.parametrize("few", [{}, {"words_with_outputs": 0}])
 def test_every_cost_by_its_definition_many_times(sums: dict[str, float], few: dict[str, int]) -> None:
-    with limits.changed(**sums, **few):
+    with LIMITS.changed(**sums, **few):
         assert sum(check_cost(seed) for seed in range(910_000, 913_000)) > 1200
 
 

@@ -30,7 +30,7 @@ from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town
@@ -44,7 +44,7 @@ ROUNDING = 1e-12  # of the oracle's sums
 @pytest.fixture
 def nothing_enumerated() -> Iterator[None]:
     """Small languages are proved as large ones are."""
-    with limits.changed(words=0, balanced_words=0):
+    with LIMITS.changed(words=0, balanced_words=0):
         yield
 
 
@@ -97,7 +97,7 @@ def test_no_detour_of_any_length_exceeds_its_bound() -> None:
     assert sum(check_detours(seed) for seed in range(80)) > 1300
 
 
-@limits.changed(box_bytes=1, window_bytes=1)
+@LIMITS.changed(box_bytes=1, window_bytes=1)
 def test_boxes_merged_over_positions_bound_detours_too() -> None:
     assert sum(check_detours(seed) for seed in range(5000, 5030)) > 400
 
@@ -142,7 +142,7 @@ def test_windows_that_are_too_many_are_bounded_by_longer_ones() -> None:
     looser = 0
     for _ in range(30):
         case = random_graceful_case(dice, least=5)
-        with limits.changed(compared_halves=4):
+        with LIMITS.changed(compared_halves=4):
             merged = spread_of(case, 3)
         exact = case.windows()
         assert all(merged[size] >= exact[size] - 1e-9 for size in merged)

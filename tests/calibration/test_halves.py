@@ -24,7 +24,7 @@ from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
 from symveil.calibration.halves.tables import Half, HalfTables
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
@@ -63,7 +63,7 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended() -
             continue
         whole = loss_by_halves(case.weighting, case.rate)
         assert whole is not None
-        with limits.changed(halves_bytes=0):  # ends made anew for each state, where they would take much memory
+        with LIMITS.changed(halves_bytes=0):  # ends made anew for each state, where they would take much memory
             anew = loss_by_halves(case.weighting, case.rate)
         assert anew is not None
         assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
@@ -92,7 +92,7 @@ def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.M
         if case is None or case.weighting.adjacency != 2 or halves_work(case.weighting) == math.inf:
             continue
         found = loss_by_halves(case.weighting, case.rate)
-        with limits.changed(lightest=math.inf):  # in 64 bits
+        with LIMITS.changed(lightest=math.inf):  # in 64 bits
             wide = loss_by_halves(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # added up over blocks, as for more symbols
             patch.setattr(rates, "_TWO_POSITIONS", -1)

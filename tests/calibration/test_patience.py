@@ -13,7 +13,7 @@ import pytest
 import symveil as sv
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.rates import certify_cost
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.swap_costs import swap
 
@@ -22,7 +22,7 @@ from symveil.languages.swap_costs import swap
 def short_at_first() -> Iterator[None]:
     """Windows of small graphs are long from the beginning: here they are as on large ones."""
     rates._answers.clear()
-    with limits.changed(window_work=(0.0, 0.0)):
+    with LIMITS.changed(window_work=(0.0, 0.0)):
         yield
 
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from symveil.calibration import block_bounds, windows
 from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
 from symveil.calibration.costs.blocks import FINAL, total_over_blocks
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
@@ -93,13 +93,13 @@ def test_no_bound_is_below_the_true_loss(bound: Bound, make: Callable[[random.Ra
 @pytest.mark.parametrize("by_paths", [False, True])
 def test_the_cheaper_searches_are_sound_too(by_paths: bool) -> None:
     """Without pairs of paths, and without paths: what long blocks and dense graphs get."""
-    with limits.changed(quick_pair_work=0.0, quick_path_work=limits().quick_path_work if by_paths else -1.0):
+    with LIMITS.changed(quick_pair_work=0.0, quick_path_work=LIMITS.now.quick_path_work if by_paths else -1.0):
         wrong, tried = violations(by_blocks, random_chain_case, range(400))
     assert wrong == []
     assert tried > 120
 
 
-@limits.changed(quick_pair_work=0.0)
+@LIMITS.changed(quick_pair_work=0.0)
 def test_a_dense_graph_touches_more_than_there_is_room_for_at_first() -> None:
     """From every state to every other the words are Σⁿ, whose loss is η·b exactly.
 
@@ -121,7 +121,7 @@ def test_where_floats_give_no_spread_the_other_bounds_stand() -> None:
     for length, finite in ((2, True), (20, False)):
         language = runs(chain, length)
         assert (spread_bound(language, rate=rate, with_prior=True) < math.inf) is finite
-        with limits.changed(words=0):  # as if nothing could be enumerated
+        with LIMITS.changed(words=0):  # as if nothing could be enumerated
             loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
         assert loss <= 2 * rate and how in ("certified", "classic")
         if finite:  # and few enough words to look at all of them

@@ -11,7 +11,7 @@ from calibration_oracle import certified_rate, enumerated
 
 from symveil.calibration.block_bounds import chain_boxes
 from symveil.calibration.certify import shared
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
@@ -23,7 +23,7 @@ def _weighting(chain: MarkovChain, length: int, adjacency: int) -> Weighting:
     return Weighting(language=words, cost=hamming(words), adjacency=adjacency)
 
 
-BY_BOXES = limits.changed(words=0, window_pairs_work=-1)  # as if nothing could be enumerated
+BY_BOXES = LIMITS.changed(words=0, window_pairs_work=-1)  # as if nothing could be enumerated
 
 
 def random_chain(seed: int, states: int) -> MarkovChain:
@@ -50,7 +50,7 @@ def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: boo
             assert true_loss.loss <= found.loss <= epsilon
 
 
-@limits.changed(window_pairs_work=-1)  # windows speak of one length only
+@LIMITS.changed(window_pairs_work=-1)  # windows speak of one length only
 def test_lengths_share_a_certificate(monkeypatch) -> None:
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     chain = random_chain(3, 12)

@@ -10,7 +10,7 @@ import pytest
 import symveil as sv
 from compiled.twins import Call, agree_again, recording
 from symveil.calibration.block_bounds import chain_loss, chain_search
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.windows import window_loss, window_search
 from symveil.models.markov_chain import MarkovChain
 
@@ -40,7 +40,7 @@ def calls() -> list[Call]:
                     assert windows is not None
                     window_loss(windows, Fraction(1))
                 for most in (3e9, 0):
-                    with limits.changed(quick_pair_work=most):
+                    with LIMITS.changed(quick_pair_work=most):
                         search = chain_search(language, adjacency=2, with_prior=with_prior)
                     assert search is not None
                     for rate in ("1/100", "2", "8"):

@@ -14,12 +14,13 @@ from symveil.bounds.prior import Prior
 from symveil.calibration.certify import quick_rate
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.halves import rates as halves_rates
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.examples.road_network import grid_roads, town
 from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.mechanisms.limits import LIMITS
 from symveil.tasks.doubts import given_up_notes
 
 SPARSE = sv.MarkovChain.from_transitions(
@@ -136,7 +137,7 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     assert "at least" in str(chosen.chosen_because)
 
 
-@limits.changed(halves_work=0)  # as where words are too many to be compared
+@CALIBRATION.changed(halves_work=0)  # as where words are too many to be compared
 def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -152,7 +153,7 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
     assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
 
 
-@limits.changed(halves_work=0)
+@CALIBRATION.changed(halves_work=0)
 def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     words = public_words(LARGE, 2)
     pair, asked, tried = (words[0], words[1]), [], []
@@ -222,10 +223,10 @@ def test_four_hidden_symbols_are_certified_by_swaps_on_sparse_graphs_and_not_in_
     assert not model_selection._is_quick(dense, of_many_lengths=False)
 
 
-@limits.changed(halves_work=0)
-def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+@CALIBRATION.changed(halves_work=0)
+def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(set_limits) -> None:
     language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
-    monkeypatch.setattr(model_selection, "_MOST_SPARSE_SYMBOLS", len(language.alphabet) - 1)  # as with 10,000 links
+    set_limits(LIMITS, sparse_symbols=len(language.alphabet) - 1)  # as with 10,000 links
     chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost) == ("exponential", "swap")
     assert chosen.guarantee.how != "classic"
@@ -234,7 +235,7 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
         other = sv.Exponential(language, epsilon=2, adjacency=adjacency, cost="swap")
         assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)
     # as with 100,000 links: for words of one length, and without the balanced candidates
-    monkeypatch.setattr(model_selection, "_MOST_WORK", 0)
+    set_limits(LIMITS, selection_work=0)
     again = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (again.cost, again.rate) == ("swap", chosen.rate)
     assert "balanced" not in again.chosen_because

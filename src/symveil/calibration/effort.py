@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.runs import RunLanguage
 from symveil.trellis.passes import Trellis, forward
@@ -21,22 +21,22 @@ def all_certificates_are_quick(weighting: Weighting) -> bool:
     """Whether the slower certificates take seconds as the quick one does."""
     graph = weighting.language.graph
     work = graph.edge_count * max(weighting.language.length, 1)
-    if work > limits().quick_work:
+    if work > LIMITS.now.quick_work:
         return False
     if not graph.state_is_symbol:
-        return weighting.adjacency == 1 and work <= limits().quick_automaton_work
-    few = len(weighting.language.alphabet) <= limits().quick_symbols
-    return (few and weighting.adjacency <= limits().quick_adjacency) or is_quick_by_halves(weighting)
+        return weighting.adjacency == 1 and work <= LIMITS.now.quick_automaton_work
+    few = len(weighting.language.alphabet) <= LIMITS.now.quick_symbols
+    return (few and weighting.adjacency <= LIMITS.now.quick_adjacency) or is_quick_by_halves(weighting)
 
 
 def is_compared_by_halves(weighting: Weighting) -> bool:
     """Whether all pairs of words are compared, where words are too many to be enumerated."""
-    return halves_work(weighting) <= limits().halves_work
+    return halves_work(weighting) <= LIMITS.now.halves_work
 
 
 def is_quick_by_halves(weighting: Weighting) -> bool:
     """Whether that takes a second or two."""
-    return halves_work(weighting) <= limits().quick_halves_work
+    return halves_work(weighting) <= LIMITS.now.quick_halves_work
 
 
 def halves_work(weighting: Weighting) -> float:
@@ -61,7 +61,7 @@ def halves_work(weighting: Weighting) -> float:
         split = splits(length, weighting.adjacency, public_start=public)
         halves, multiplying = max(counts[split[1] - 1], counts[length - split[0] - 1]), 1.0
     # about: paths from the start
-    if halves * width * 8 > limits().halves_bytes:
+    if halves * width * 8 > LIMITS.now.halves_bytes:
         return math.inf
     return 2 * counts[length] * (multiplying * width + _COMPARING)
 

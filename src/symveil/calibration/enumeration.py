@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.counting_loops import largest_losses, totals_of, weights_by_drop
-from symveil.calibration.limits import CalibrationLimits, limits
+from symveil.calibration.limits import LIMITS, CalibrationLimits
 from symveil.calibration.weighting import Weighting
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How
@@ -55,7 +55,7 @@ class Enumeration:
     @computed_once
     def _of_all_rates(self) -> Floats | None:
         """ln N_w(k) of every word; None where it takes much memory or depends on the rate."""
-        if self._weighting.balanced or len(self._codes) * float(self._drops[2]) > limits().sums:
+        if self._weighting.balanced or len(self._codes) * float(self._drops[2]) > LIMITS.now.sums:
             return None
         prior = self._prior(self._weighting.weights(Fraction(1)))
         with np.errstate(divide="ignore"):
@@ -110,7 +110,7 @@ class Enumeration:
         if known is None:
             return None
         totals, error = known
-        few, plain = len(self._codes) <= limits().words_with_outputs, weighting.cost.is_hamming and period == 1
+        few, plain = len(self._codes) <= LIMITS.now.words_with_outputs, weighting.cost.is_hamming and period == 1
         largest, least, one, other = largest_losses(
             self._codes, self._group, totals, *self._costs, start, period, step, apart, few,
             self._symmetric, plain,
@@ -133,7 +133,7 @@ class Enumeration:
 
 def is_enumerable(weighting: Weighting) -> bool:
     """Whether all pairs of words are compared."""
-    most = limits().words if weighting.is_plain else limits().costly_words
+    most = LIMITS.now.words if weighting.is_plain else LIMITS.now.costly_words
     return not weighting.with_shorter and weighting.language.has_at_most(most)
 
 

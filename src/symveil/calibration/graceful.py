@@ -36,7 +36,7 @@ from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, begin_search, largest_rate, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
@@ -102,7 +102,7 @@ def certified_graceful_rate(
     language = weighting.language
     if weighting.farthest == 0:
         return None
-    if language.has_at_most(limits().balanced_words if weighting.balanced else limits().words):
+    if language.has_at_most(LIMITS.now.balanced_words if weighting.balanced else LIMITS.now.words):
         return _rate_of_few_words(weighting, per_position, claimed)
     proof = GracefulProof(weighting)
     if of_many_lengths and not proof.is_quick:

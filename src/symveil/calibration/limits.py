@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symveil.numbers.limits import Limits
+from symveil.numbers.limits import Adjustable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,4 +72,4 @@ class CalibrationLimits:
     """Positions among which blocks are fitted together: cubic work."""
 
 
-limits: Limits[CalibrationLimits] = Limits(CalibrationLimits())
+LIMITS = Adjustable(CalibrationLimits())

@@ -24,7 +24,7 @@ import numpy as np
 
 from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.graph import Booleans, Integers
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights
@@ -166,7 +166,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
     for left in range(symbols + 1):
         if _repeats(language, left, width):
             work += cost
-            if work > limits().window_pairs_work:
+            if work > LIMITS.now.window_pairs_work:
                 return None
             layers.append(layers[-1])
             continue
@@ -184,7 +184,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         work += cost
         positions += len(state) ** 2
         many = count * (farthest + 1) * size > _MOST_RATIOS or positions > _MOST_POSITIONS
-        if many or work > limits().window_pairs_work:
+        if many or work > LIMITS.now.window_pairs_work:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
         index = np.full((len(state), len(state)), -1, dtype=np.int32)

@@ -1,49 +1,38 @@
-"""Limits that can be changed: one frozen record of numbers for a room, and other ones within a block."""
+"""Limits of work and memory: one frozen record in each room, which tests may change for a while."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 Record = TypeVar("Record")
 
 
-class Limits(Generic[Record]):
-    """The limits of a room: a frozen dataclass, for all threads the same.
+@dataclass(slots=True)
+class Adjustable(Generic[Record]):
+    """The limits of a room: `now` are those that hold.
 
-    >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
-    ... class Lengths:
-    ...     longest: int = 100
-    >>> limits = Limits(Lengths())
-    >>> with limits.changed(longest=3):
-    ...     limits().longest
+    ... class Limits:
+    ...     words: int = 400
+    >>> limits = Adjustable(Limits())
+    >>> with limits.changed(words=3):
+    ...     limits.now.words
     3
-    >>> limits().longest
-    100
+    >>> limits.now.words
+    400
     """
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
-
-    def __call__(self) -> Record:
-        """The limits that hold now."""
-        return self._record
+    now: Record
 
     @contextmanager
-    def changed(self, **values: Any) -> Iterator[None]:
-        """Other values within a block.
-
-        Parameters
-        ----------
-        **values
-            The new values, by the names of the record's fields.
-        """
-        before = self._record
-        self._record = replace(before, **values)  # type: ignore[type-var]
+    def changed(self, **limits: Any) -> Iterator[None]:
+        """A block in which some limits are others, for all threads."""
+        usual = self.now
+        self.now = replace(usual, **limits)  # type: ignore[type-var]  # a dataclass
         try:
             yield
         finally:
-            self._record = before
+            self.now = usual

@@ -40,7 +40,8 @@ from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
 from symveil.storage.files import digest_of, write_files
 from symveil.tasks.declared_rules import declared_rules, require_legal_words
-from symveil.tasks.learn_privately import LearnedPrivately, time_warnings
+from symveil.tasks.doubts import time_warnings
+from symveil.tasks.learn_privately import LearnedPrivately
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]

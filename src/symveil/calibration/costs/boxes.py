@@ -26,7 +26,7 @@ from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, 
 from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import Csr, offsets, spread
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import FLOATS
@@ -185,7 +185,7 @@ def slot_plan(steps: int, most: int, near_ends: int) -> Integers:
 
 def is_affordable(graph: CostGraph) -> bool:
     """Whether at least a handful of slots fits into memory."""
-    return _bytes_of_slot(graph) * 3 <= limits().box_bytes
+    return _bytes_of_slot(graph) * 3 <= LIMITS.now.box_bytes
 
 
 def _bytes_of_slot(graph: CostGraph) -> int:
@@ -198,11 +198,11 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
     met = np.arange(graph.size) != graph.padding  # nor what fills words up, which may follow all others
     widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back)[met].max(initial=1)))
-    most = limits().patient_window_work if patient else limits().window_work
+    most = LIMITS.now.patient_window_work if patient else LIMITS.now.window_work
     for longest, most_work in enumerate(most[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         slots = min(_FEWEST_SLOTS, graph.steps + 1)
-        if 8 * rows * width * slots > limits().window_bytes or rows * width * graph.steps * widest > most_work:
+        if 8 * rows * width * slots > LIMITS.now.window_bytes or rows * width * graph.steps * widest > most_work:
             break
         result = longest
     return result
@@ -262,7 +262,7 @@ class _Plan:
     """Slots while they are being filled."""
 
     def __init__(self, graph: CostGraph, rows: Windows, near_ends: int) -> None:
-        room = limits().window_bytes if rows.longest else limits().box_bytes
+        room = LIMITS.now.window_bytes if rows.longest else LIMITS.now.box_bytes
         most = max(3, room // (8 * rows.count * graph.size * graph.phases))
         self._rows = rows
         self._slot_of = slot_plan(graph.steps, most, near_ends)

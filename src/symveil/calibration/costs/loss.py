@@ -23,7 +23,7 @@ from symveil.calibration.costs.outcome import LossyPair, Outcome, worths
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes
@@ -130,7 +130,9 @@ def searched_loss(
 def _is_small(graph: CostGraph, adjacency: int) -> bool:
     """Whether vectors over all states can be afforded."""
     boxes = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
-    return is_affordable(graph) and boxes <= limits().box_work and root_work(graph, adjacency) <= limits().block_work
+    return (
+        is_affordable(graph) and boxes <= LIMITS.now.box_work and root_work(graph, adjacency) <= LIMITS.now.block_work
+    )
 
 
 def can_be_patient(weighting: Weighting) -> bool:

@@ -32,7 +32,7 @@ from symveil.calibration.halves.groups import (
     worst_in_groups,
 )
 from symveil.calibration.halves.tables import THREADS, Half, HalfTables
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.models.word import Codes
 
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
@@ -168,7 +168,7 @@ class PositionsComparison:
         """Z of every word, up to a factor that all have in common."""
         table = _product(rows, columns)
         least, most = float(table.min()), float(table.max())
-        if self._narrow and least < limits().lightest:
+        if self._narrow and least < LIMITS.now.lightest:
             raise TooLight
         scales = self._before.log_scale + self._after.log_scale
         logs = (abs(math.log(each) + scales) for each in (least, most))
