@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, localcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -27,6 +29,7 @@ from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
+from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
 from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
 from symveil.studio.panels.compare import ComparePanel
@@ -95,6 +98,15 @@ def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file:
         else:
             assert isinstance(answer, Answer)
             assert answer.json() and answer.page() and isinstance(answer.csv(), str)
+
+
+@pytest.mark.parametrize("kind", PANELS, ids=lambda each: each.name)
+def test_every_value_of_a_form_has_one_control_and_every_control_has_a_value(kind: type[Panel]) -> None:
+    panel = kind(SimpleNamespace(ledger=None), None, {})  # type: ignore[arg-type]
+    controls = re.findall(r' name="([^"]+)"', "".join(panel.fields(Form(kind.name, panel.values))))
+    assert len(controls) == len(set(controls))
+    without = {"map": {"alphabet", "word", "mechanism", "calibration"}, "opacity": {"observed"}}.get(kind.name, set())
+    assert set(controls) == set(kind.defaults) - without
 
 
 @pytest.mark.parametrize("kind", [ReleasePanel, ComparePanel], ids=lambda each: each.name)

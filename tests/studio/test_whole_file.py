@@ -60,6 +60,11 @@ def test_every_statistic_of_the_command_line_is_counted(tmp_path: Path, statisti
     assert command.startswith("symveil count trips.csv --epsilon 4 ") and f"--statistic {name} " in command
 
 
+def test_the_number_of_symbols_in_a_row_is_that_of_the_form(tmp_path: Path) -> None:
+    answer = answered(tmp_path, task="count", statistic="ngrams:K", gram="3")
+    assert dict(answer.marks)["statistic"] == "ngrams:3" and answer.columns[:3] == ("symbol_1", "symbol_2", "symbol_3")
+
+
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     folder = tmp_path / "session"
     folder.mkdir()

@@ -76,7 +76,7 @@ class FilePanel(Panel):
         yield form.slider("epsilon", "ε for each person", self.scales["epsilon"], hint="What a person loses at most.")
         yield form.choice("statistic", "Count", [(each, each) for each in STATISTICS], when=_COUNT)
         yield form.choice(
-            "order", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
+            "gram", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
             when=f"{_COUNT}&statistic=ngrams:K",
         )  # fmt: skip
         by = (("", "not distinguished"), *((each, each) for each in _BY))
