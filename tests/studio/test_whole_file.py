@@ -56,7 +56,7 @@ def test_every_statistic_of_the_command_line_is_counted(tmp_path: Path, statisti
     name = "ngrams:2" if statistic == "ngrams:K" else statistic
     assert dict(answer.marks)["statistic"].partition(":")[0] == name.partition(":")[0] and answer.rows
     (to_release,) = (section for section in answer.sections if section.heading == "To release it")
-    command = next(str(part.text) for part in to_release.parts if isinstance(part, Text) and part.kind == "word true")
+    command = next(str(part.text) for part in to_release.parts if isinstance(part, Text) and part.kind == "command")
     assert command.startswith("symveil count trips.csv --epsilon 4 ") and f"--statistic {name} " in command
 
 

@@ -27,6 +27,7 @@ from symveil.estimation.table import projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.numbers.texts import percent
 from symveil.randomness import RecordKey, discrete_laplace
 
 Neighbours = Literal["add-remove", "replace"]
@@ -278,8 +279,8 @@ class Quality:
         The tables that decide most.
 
     >>> few = Quality(889.0, (TableNoise("moves", 1737, 2.0), TableNoise("lengths", 35, 25.0)))
-    >>> [(table, f"{share:.0%}", verdict) for table, share, verdict in few.rows()]
-    [('moves', '391%', 'mostly noise'), ('lengths', '98%', 'blurred')]
+    >>> [(table, percent(share), verdict) for table, share, verdict in few.rows()]
+    [('moves', '391 %', 'mostly noise'), ('lengths', '98 %', 'blurred')]
     >>> few.warnings[0]
     'words are mostly noise: noise in the tables ... persons add, is moves 391%; about 6,948 persons would do ...'
     """
@@ -313,7 +314,7 @@ class Quality:
         drowned = [each for each in self.tables if self.share(each) >= DROWNED]
         if not drowned:
             return ()
-        shares = ", ".join(f"{each.table} {self.share(each):.0%}" for each in drowned)
+        shares = ", ".join(f"{each.table} {percent(self.share(each))}" for each in drowned)
         needed = max(each.cells * each.noise for each in drowned) / BLURRED
         return (
             f"words are mostly noise: noise in the tables that they are learned from, as a share of what about "

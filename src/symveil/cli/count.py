@@ -42,6 +42,7 @@ from symveil.cli.single_options import (
     zones_option,
 )
 from symveil.cli.values import PATH, read_confidence
+from symveil.numbers.texts import percent
 
 if TYPE_CHECKING:
     from symveil.estimation.named_table import NamedTable
@@ -198,4 +199,4 @@ def _print_quantiles(table: NamedTable) -> None:
         (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(ended(row[end]) for end in ("low", "high")))
         for row in rows[:_SHOWN]
     ]
-    print_table(f"Quantiles, {table.confidence:.0%} intervals each", ("of", "quantile", "low", "high"), shown)
+    print_table(f"Quantiles, {percent(table.confidence)} intervals each", ("of", "quantile", "low", "high"), shown)

@@ -40,6 +40,7 @@ from symveil.cli.single_options import (
 )
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
+from symveil.numbers.texts import percent
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
 _PRIVATE_ONLY = (
@@ -202,7 +203,7 @@ def _learn_privately(
         ]
         print_facts("Learned privately", facts)
         if quality is not None:
-            rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
+            rows = [(name, percent(share), verdict) for name, share, verdict in quality.rows()]
             title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
             print_table(title, ("table", "noise", "what is learned from it"), rows)
     print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ParameterError
+from symveil.numbers.texts import percent
 from symveil.pictures.charts import Whisker, heat_chart, whiskers_chart
 from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
 
@@ -182,7 +183,7 @@ class NamedTable:
         ]
         if all(_HOUR.fullmatch(bar.name) for bar in bars):
             bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
-        title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
+        title = f"{self.statistic}: {self.what} with {percent(self.confidence)} intervals{self.caveat}"
         return whiskers_chart(bars, title=title, reference=label).titled().to_svg()
 
     def _on_map(self, places: Mapping[str, Road]) -> str:

@@ -33,12 +33,15 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } p.lead {
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
+td.word { font-family: ui-monospace, monospace; font-size: .88rem; min-width: 12em; overflow-wrap: anywhere; }
 td.word b { color: var(--mark); }
 p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }
 p.large { margin: 0; font-size: 1.6rem; } p.quiet { color: var(--soft); } p.sentence { font-size: 1.15rem; }
 dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
                              grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
+.halves { display: grid; gap: 0 1.6rem; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
+.halves > section { min-width: 0; } .halves figure svg { min-width: 22rem; }
+p.command { white-space: pre; overflow-x: auto; font-family: ui-monospace, monospace; }
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; overflow-wrap: anywhere; }
 .pictures figure svg { min-width: 0; } figcaption { color: var(--soft); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
@@ -86,15 +89,20 @@ def report_page(report: Report) -> str:
         warned = tuple(Text(f"{each[:1].upper()}{each[1:]}.", "warning") for each in report.warnings)
         sections = (Section("Before you read on", warned), *sections)
     title, lead = html.escape(report.title), html.escape(report.lead)
-    body = "\n".join(
-        f"<section><h2>{html.escape(section.heading)}</h2>\n{section_html(section)}</section>" for section in sections
-    )
+    body = ""
+    for half, group in groupby(sections, key=lambda section: section.half):
+        shown = "\n".join(map(_section, group))
+        body += f'<div class="halves">{shown}</div>\n' if half else f"{shown}\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
-        f'<body><h1>{title}</h1><p class="lead">{lead}</p>\n{body}\n</body></html>\n'
+        f'<body><h1>{title}</h1><p class="lead">{lead}</p>\n{body}</body></html>\n'
     )
+
+
+def _section(section: Section) -> str:
+    return f"<section><h2>{html.escape(section.heading)}</h2>\n{section_html(section)}</section>"
 
 
 def section_html(section: Section, picture: Callable[[Picture], str] | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from symveil.enforcement.synthesize import Synthesis
 from symveil.numbers.rationals import shown_at_least, shown_at_most
-from symveil.reports.number_texts import fraction_text
+from symveil.numbers.texts import fraction_text
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.tasks.enforce import read_probability
 from symveil.verification.opacity import run_observations

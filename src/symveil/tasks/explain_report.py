@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from symveil.laws.adjacency import AdjacencyTable
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.conversions import shortened
 from symveil.numbers.rationals import shown_at_least, shown_at_most, spelled
+from symveil.numbers.texts import percent
 from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.tasks.doubts import (
     attacker_facts,
@@ -113,7 +113,7 @@ def adjacency_report(table: AdjacencyTable) -> Report:
     rows = [
         (
             str(row.adjacency),
-            f"{100 * row.positions_with_alternatives:.0f} %",
+            percent(row.positions_with_alternatives),
             f"{row.alternatives:.3g}",
             f"{row.at_middle:.3g}",
         )

@@ -20,7 +20,7 @@ from symveil.models.stochastic_system import (
 )
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
-from symveil.reports.number_texts import fraction_text
+from symveil.numbers.texts import fraction_text
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text

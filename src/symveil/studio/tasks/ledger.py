@@ -9,6 +9,7 @@ from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
+from symveil.numbers.texts import percent
 from symveil.reports.report import Facts, Headline, Marked, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
 from symveil.tasks.budgets import (
@@ -103,7 +104,7 @@ def _accounts(accounts: list[Account], totals: Totals, person: str) -> Section:
         composed = "" if each.composed_epsilon is None else f" (composed {each.composed_epsilon:.4g})"
         left = each.left + composed
         bar = Share(min(used, 1.0))
-        rows.append((each.person, bar, f"{100 * used:.0f} %", each.spent, each.granted, left, spent_in_units(each)))
+        rows.append((each.person, bar, percent(used), each.spent, each.granted, left, spent_in_units(each)))
     parts: list[Table | Text] = [Table.from_rows(columns, rows)]
     more = totals.persons - len(accounts)
     if not person and more > 0:

@@ -22,6 +22,7 @@ from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
+from symveil.numbers.texts import percent
 from symveil.pictures.road_map import Road, road_map_svg
 from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
@@ -134,7 +135,7 @@ def _command(
             shown = typed.get(name, value)
             words.append(f"{option} {quote(shown.name if isinstance(shown, Path) else str(shown))}")
     explained = "Nothing was written or charged here. The release itself is made on the command line, with a ledger:"
-    return Section("To release it", (Text(explained), Text(Marked((" ".join(words),)), "word true")))
+    return Section("To release it", (Text(explained), Text(Marked((" ".join(words),)), "command")))
 
 
 _OPTIONS = {("", "identifier"): "--id", ("", "threshold"): "--from", ("learn", "model"): "--from-graph"}
@@ -222,7 +223,7 @@ def _promised(epsilon: str, learned: LearnedPrivately, compared: Comparison) -> 
 
 
 def _forecast(quality: Quality) -> tuple[Text, Table]:
-    rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
+    rows = [(name, percent(share), verdict) for name, share, verdict in quality.rows()]
     explained = (
         "What to expect follows from released numbers alone: noise in each table, as a share of what about "
         f"{quality.persons:,.0f} persons add (a noisy number)."
