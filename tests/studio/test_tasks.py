@@ -387,6 +387,16 @@ def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
 # --- the ledger ------------------------------------------------------------------------------------
 
 
+def test_without_a_ledger_a_made_up_one_is_shown_and_nothing_of_it_stays(tmp_path: Path) -> None:
+    values = {**LedgerPanel.defaults, "address": "", "folder": str(tmp_path)}
+    answer = task_of(LedgerPanel)(values, silent)
+    spent = {person: (amount, left) for person, _, amount, left, _ in answer.rows}
+    assert spent["grace"] == ("6.5", "3.5") and spent["edsger"] == ("5", "1") and len(spent) == 6
+    assert answer.sections[0].heading == "An example" and not list(tmp_path.iterdir())
+    (own,) = task_of(LedgerPanel)({**values, "person": "ada"}, silent).rows
+    assert own[:2] == ("ada", "6")
+
+
 def ledger_answer(address: Path, **values: str) -> Answer:
     answer = task_of(LedgerPanel)({**LedgerPanel.defaults, "address": str(address), **values}, lambda *_: None)
     assert isinstance(answer, Answer)
