@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.field_options import ENGINE, EVENTS, WIDE_FORM, named_options
 from symveil.cli.options import public_support
 from symveil.cli.output import (
     command,
@@ -18,29 +19,7 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import (
-    again_option,
-    confidence_option,
-    durations_option,
-    engine_options,
-    epsilon_option,
-    event_options,
-    file_option,
-    json_option,
-    ledger_option,
-    neighbours_option,
-    number_option,
-    out_option,
-    period_option,
-    person_option,
-    places_option,
-    release_id_option,
-    spreadsheet_option,
-    time_option,
-    timezone_option,
-    wide_form_options,
-    zones_option,
-)
+from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import PATH, read_confidence
 from symveil.numbers.texts import percent
 
@@ -57,57 +36,16 @@ _COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
     '--separator "|" --out visits.csv',
 )
 @click.argument("source", metavar="IN", type=PATH)
-@click.option(
-    "--statistic",
-    metavar="S",
-    required=True,
-    help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows; with --time also starts, "
-    "durations, cycle-times, longest-waits, time-shares, mean-waits.",
+@named_options(
+    *("statistic", "epsilon", "alphabet", "model", "delta", "person", "bound", "places", "zones", "max_length"),
+    *("time", "timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence"),
+    *("ledger", "release_id", "again", *ENGINE),
+    required=("statistic", "epsilon"),
 )
-@epsilon_option(required=True)
-@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
-@click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
-@click.option(
-    "--delta",
-    metavar="D",
-    help="Instead of --alphabet or --model: show the rows that are frequent enough. Another promise: (epsilon, delta).",
-)
-@person_option
-@click.option(
-    "--bound",
-    metavar="L|auto|normalised",
-    default="auto",
-    show_default=True,
-    help="What one person adds at most: a number, chosen privately, or 1 shared among all their records.",
-)
-@places_option
-@zones_option
-@number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
-@time_option
-@timezone_option
-@click.option(
-    "--by",
-    metavar="WHAT",
-    help="Of times: hour, weekday, hour-of-week, week or month of starts; move or activity of waits.",
-)
-@period_option
-@durations_option
-@click.option("--cap", metavar="C", help="Of mean-waits: longer waits count as so long, such as 7d.")
-@click.option(
-    "--from", "threshold", metavar="T", help="Of longest-waits: from which wait on one is called long; 14d by default."
-)
-@click.option("--quantiles", metavar="P,...", help="Of durations and cycle-times: which quantiles, such as 0.5,0.9.")
-@neighbours_option
-@confidence_option
-@ledger_option(required=False)
-@release_id_option(required=False)
-@again_option
-@engine_options
 @out_option("The table, as .csv, .parquet or .json")
-@spreadsheet_option
+@named_options("spreadsheet_safe")
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
-@wide_form_options
-@event_options
+@named_options(*WIDE_FORM, *EVENTS)
 @json_option
 def count_command(
     source: Path,

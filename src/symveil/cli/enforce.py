@@ -7,25 +7,17 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import options_of
+from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options, options_of
 from symveil.cli.output import command, print_result, require_different, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
-    again_option,
     choice_option,
-    column_options,
     file_option,
     json_option,
     k_option,
-    ledger_option,
     notion_option,
     out_option,
-    over_budget_option,
-    release_id_option,
     secret_option,
-    spreadsheet_option,
-    start_option,
-    time_step_option,
     unobservable_option,
 )
 from symveil.cli.values import PATH
@@ -54,20 +46,15 @@ def _function_options() -> type:
 @out_option(
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
 )
-@column_options
+@named_options(*WIDE_FORM, *EVENTS, "keep")
 @click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
-@ledger_option(required=False)
-@over_budget_option
+@named_options("ledger", "over_budget")
 @choice_option(
     "--on-unknown",
     of=("error", "drop-sequence"),
     text="In a release: what happens to observations that cannot be replaced.",
 )
-@release_id_option(required=False)
-@again_option
-@spreadsheet_option
-@start_option
-@time_step_option
+@named_options("release_id", "again", "spreadsheet_safe", "start", "time_step")
 @click.option("--step", metavar="T", help="The same as --time-step.")
 @notion_option
 @options_of(_function_options)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.output import (
     command,
     print_json,
@@ -15,15 +16,7 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import (
-    choice_option,
-    confidence_option,
-    file_option,
-    json_option,
-    number_option,
-    out_option,
-    spreadsheet_option,
-)
+from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
 from symveil.estimation.names import CHOICES
@@ -53,10 +46,10 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
-@confidence_option
+@named_options("confidence")
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
-@spreadsheet_option
+@named_options("spreadsheet_safe")
 @file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
 @file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
 @json_option

@@ -11,9 +11,21 @@ from typing import Any
 
 import click
 
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf, as_typed, option_name
+from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf, as_typed, option_name
+from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters import declaration
 from symveil.parameters.declaration import Parameter, parameters_of
+from symveil.tasks.file_parameters import FILE_PARAMETERS
+from symveil.tasks.parameters import RunOptions
+
+WIDE_FORM = ("sequence", "separator", "identifier", "delimiter")
+"""How a file with one sequence in a row is read."""
+EVENTS = ("case", "order", "date_format", "symbol")
+"""How a file with one event in a row is read."""
+SIZES = ("longest", "gzip_ratio")
+"""What is too large to be meant."""
+ENGINE = ("engine", "master")
+"""Where the work is done."""
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -115,6 +127,29 @@ def options_of(
         # what click's own decorators do, which make their options at once
         memo = vars(command).setdefault("__click_params__", [])
         memo += reversed(make()) if isinstance(kind, type) else [LateOptions(make)]
+        return command
+
+    return decorate
+
+
+def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
+    """The options of a file's parameters of these names: those of a whole file, of its columns, or of a run.
+
+    Parameters
+    ----------
+    names
+        In the order of the help.
+    required
+        Those of them that must be typed.
+    """
+    declared = {each.name: each for kind in (RunOptions, ColumnOptions) for each in parameters_of(kind)}
+    declared |= FILE_PARAMETERS
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        memo = vars(command).setdefault("__click_params__", [])
+        for name in reversed(names):
+            kind = DELIMITER if name == "delimiter" else None
+            memo.append(option_of(declared[name], required=name in required, kind=kind))
         return command
 
     return decorate

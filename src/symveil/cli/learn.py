@@ -11,33 +11,10 @@ from typing import Any
 
 import click
 
+from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import public_support
 from symveil.cli.output import command, print_facts, print_json, print_notes, print_table
-from symveil.cli.single_options import (
-    again_option,
-    choice_option,
-    constraint_option,
-    durations_option,
-    engine_options,
-    epsilon_option,
-    event_options,
-    file_option,
-    json_option,
-    ledger_option,
-    neighbours_option,
-    no_repeats_option,
-    number_option,
-    out_option,
-    period_option,
-    person_option,
-    places_option,
-    release_id_option,
-    size_options,
-    time_option,
-    timezone_option,
-    wide_form_options,
-    zones_option,
-)
+from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 from symveil.numbers.texts import percent
@@ -63,18 +40,10 @@ _A_MODEL_IS_A_RELEASE = (
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
 @file_option("--from-graph", "model", text="A model whose moves are the allowed ones.")
-@epsilon_option(required=False)
-@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
-@click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
-@person_option
-@places_option
-@zones_option
-@choice_option("--kind", of=("auto", "trips", "log"), text="With --epsilon: of trips, or of the cases of an event log.")
-@time_option
-@period_option
-@durations_option
-@timezone_option
-@click.option("--time-share", metavar="S", help="With --time: what times get of epsilon; 0.4 by default.")
+@named_options(
+    *("epsilon", "alphabet", "lengths", "person", "places", "zones", "kind"),
+    *("time", "period", "durations", "timezone", "time_share"),
+)
 @click.option(
     "--attribute",
     "attributes",
@@ -83,17 +52,10 @@ _A_MODEL_IS_A_RELEASE = (
     help="With --time: another attribute of events and its public values, a file with one in each line or edges of "
     "bins of a number such as 0,10,100. Repeatable.",
 )
-@click.option("--attribute-share", metavar="S", help="What each attribute gets of epsilon; 0.1 by default.")
-@no_repeats_option
-@constraint_option
-@neighbours_option
-@ledger_option(required=False)
-@release_id_option(required=False)
-@again_option
-@engine_options
-@wide_form_options
-@event_options
-@size_options
+@named_options(
+    *("attribute_share", "no_repeats", "constraint", "neighbours", "ledger", "release_id", "again"),
+    *(*ENGINE, *WIDE_FORM, *EVENTS, *SIZES),
+)
 @json_option
 def learn_command(
     source: Path,
@@ -226,11 +188,10 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
 @click.argument("model", metavar="MODEL", type=PATH)
-@number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
+@named_options("count", required=("count",))
 @out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
-@no_repeats_option
-@constraint_option
+@named_options("no_repeats", "constraint")
 @json_option
 def synthesize_command(
     model: Path, count: int, out: Path, separator: str, no_repeats: bool, constraint: Path | None, as_json: bool

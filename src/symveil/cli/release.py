@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.options import (
     LanguageOptions,
     MechanismOptions,
@@ -17,14 +18,14 @@ from symveil.cli.options import (
 )
 from symveil.cli.output import command, print_json, print_notes, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option, thin_option
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
 @word_options
 @mechanism_options
 @number_option("--count", "N", text="How many; N of them cost N·ε.", default=1)
-@thin_option
+@named_options("thin")
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, thin: bool, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""

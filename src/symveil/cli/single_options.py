@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from symveil.cli.field_options import Option, options_of
-from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf
-from symveil.formats.sequences.columns import ColumnOptions
-from symveil.tasks.parameters import RunOptions
+from symveil.cli.field_options import Option
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 
 def choice_option(*names: str, of: tuple[str, ...], text: str) -> Option:
@@ -32,8 +29,6 @@ def number_option(name: str, metavar: str, *, text: str, default: int | None = N
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
-thin_option = options_of(RunOptions, "thin")
-
 k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
@@ -43,42 +38,6 @@ notion_option = choice_option(
     of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
     text="Which instants must stay hidden: see symveil opacity.",
 )
-
-spreadsheet_option = options_of(RunOptions, "spreadsheet_safe")
-
-start_option = options_of(RunOptions, "start")
-
-time_step_option = options_of(RunOptions, "time_step")
-
-person_option = options_of(ColumnOptions, "person")
-
-neighbours_option = choice_option(
-    "--neighbours",
-    of=("add-remove", "replace"),
-    text="Which files are to look alike: without a person, or with other records in their place.",
-)
-
-no_repeats_option = click.option(
-    "--no-repeats", is_flag=True, help="Words have every symbol at most once; others are illegal."
-)
-
-constraint_option = file_option("--constraint", text="A model: words must be words of it too.")
-
-places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
-
-zones_option = click.option(
-    "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
-)
-
-confidence_option = click.option(
-    "--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover."
-)
-
-over_budget_option = options_of(RunOptions, "over_budget")
-
-true_error_option = options_of(RunOptions, "unsafe_report_true_error")
-
-on_unknown_option = options_of(RunOptions, "on_unknown")
 
 secret_option = click.option(
     "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
@@ -93,70 +52,8 @@ unobservable_option = click.option(
 )
 
 
-def epsilon_option(*, required: bool) -> Option:
-    """ε, exactly as it is typed."""
-    return click.option(
-        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
-    )
-
-
-def ledger_option(*, required: bool) -> Option:
-    """Where budgets are kept."""
-    return options_of(RunOptions, "ledger", required={"ledger": required})
-
-
-def release_id_option(*, required: bool) -> Option:
-    """Which release is meant."""
-    return options_of(RunOptions, "release_id", required={"release_id": required})
-
-
-again_option = options_of(RunOptions, "again")
-
-
 def out_option(what: str, *, required: bool = True) -> Option:
     """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
     return click.option(
         "--out", metavar="FILE", type=PATH, required=required, help=f"{what}; a file of that name is replaced."
     )
-
-
-delimiter_option = options_of(ColumnOptions, "delimiter", kinds={"delimiter": DELIMITER})
-
-date_format_option = options_of(ColumnOptions, "date_format")
-
-wide_form_options = options_of(
-    ColumnOptions, "sequence", "separator", "identifier", "delimiter", kinds={"delimiter": DELIMITER}
-)
-"""How a file with one sequence in a row is read."""
-
-event_options = options_of(ColumnOptions, "case", "order", "date_format", "symbol")
-"""How a file with one event in a row is read."""
-
-time_option = click.option(
-    "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
-)
-
-timezone_option = options_of(RunOptions, "timezone")
-
-private_times_options = options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
-
-period_option = click.option(
-    "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
-)
-
-durations_option = click.option(
-    "--durations",
-    metavar="A..B|EDGES",
-    help="Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
-)
-
-size_options = options_of(RunOptions, "longest", "gzip_ratio")
-"""What is too large to be meant."""
-
-engine_options = options_of(RunOptions, "engine", "master")
-"""Where the work is done."""
-
-
-def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
-    return wide_form_options(event_options(options_of(ColumnOptions, "keep")(command)))

@@ -61,13 +61,14 @@ def _shown_when(name: str) -> str:
 SHOWN_WHEN = {name: _shown_when(name) for name in FIELDS}
 
 
-def _default(each: Parameter) -> str:
+def usual_value(each: Parameter) -> str:
+    """What a form says of a parameter at first."""
     if isinstance(each.domain, OneOf) and each.default is None:
         return AUTO
     return "no" if isinstance(each.domain, Flag) else each.shown_default
 
 
-DEFAULTS = {name: _default(each) for name, each in FIELDS.items()} | {"beyond": "graceful", "max_length": "16"}
+DEFAULTS = {name: usual_value(each) for name, each in FIELDS.items()} | {"beyond": "graceful", "max_length": "16"}
 """What a form says at first: the defaults of the fields; where lengths are secret, a bound to look at."""
 
 
