@@ -91,7 +91,7 @@ def enforce_command(
     from symveil.parameters.signature import described
     from symveil.tasks import enforce_options as options
     from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
-    from symveil.tasks.enforce_report import enforcement_report, synthesis_report
+    from symveil.tasks.enforce_report import enforcement_report
     from symveil.tasks.opacity import load_system
     from symveil.tasks.parameters import RunOptions
 
@@ -113,7 +113,7 @@ def enforce_command(
     if policy.policy in options.FUNCTIONS:
         with progress_bar("estimates explored") as progress:
             made = enforce_by_function(k, policy.policy, notion, function, files, system, progress)
-        report, holds = synthesis_report(made.synthesis), bool(made.synthesis.possible)
+        report, holds = made.synthesis.report(), bool(made.synthesis.possible)
         print_result(made.document, report, as_json=as_json, notes=[*notes, *made.notes])
         return 0 if holds else 1
     with progress_bar("enforcing") as progress:

@@ -81,7 +81,7 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.tasks.audit import audit_choice, audit_report
+    from symveil.tasks.audit import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
@@ -90,5 +90,5 @@ def audit_command(
         result = audit_choice(
             choice, length=length, output_length=output_length, by_chain=by_chain, progress=progress, **words
         )
-    print_result(result.verdict.document, audit_report(result, choice.metric), as_json=as_json, notes=notes)
+    print_result(result.verdict.document, result.report(), as_json=as_json, notes=notes)
     return 0 if result.verdict.private else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
@@ -121,6 +122,31 @@ def section_html(section: Section, picture: Callable[[Picture], str] | None = No
         beside = {Headline: "pair", Picture: "pictures"}.get(kind) if len(parts) > 1 else None
         shown.append(f'<div class="{beside}">{"".join(parts)}</div>' if beside else "".join(parts))
     return "".join(shown)
+
+
+def notebook_html(report: Report) -> str:
+    """A report in a notebook, below its warnings and above its notes.
+
+    >>> from symveil.reports.report import text_report
+    >>> notebook_html(text_report("A walk", ["3 steps"]))
+    '<div><b>A walk</b><p>3 steps</p></div>'
+    """
+    warned = "".join(f"<p><b>{text_html(each)}</b></p>" for each in report.warnings)
+    shown = "".join(f"<b>{html.escape(each.heading)}</b>{section_html(each)}" for each in report.sections)
+    return f"<div>{warned}{shown}{''.join(f'<p>{text_html(each)}</p>' for each in report.notes)}</div>"
+
+
+class Reported(ABC):
+    """A result that makes a report, and so is shown in notebooks."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def report(self) -> Report:
+        """What it says: facts, tables, pictures and sentences."""
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.report())
 
 
 def part_html(part: Part) -> str:
