@@ -293,10 +293,10 @@ def test_answers_open_with_an_example_beside_its_truth() -> None:
 
 def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
     monkeypatch.setattr(answers_task, "MOST_ROWS", 5)
-    monkeypatch.setattr(answers_task, "SHOWN_ROWS", 3)
+    monkeypatch.setattr(answers_task, "SHOWN", 3)
     answer = answers(private_file, statistic="positions")
     assert len(answer.rows) == len(answer.document["rows"]) == 5 and answer.document["cells"] == 9
-    assert "The 3 largest of 9 rows; the 5 largest can be downloaded" in answer.html()
+    assert "positions: 3 of 9 rows" in answer.html() and "; the 5 largest can be downloaded" in answer.html()
 
 
 def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_file: Path) -> None:

@@ -103,6 +103,12 @@ class PrivateCounts(NamedTable):
     what: ClassVar[str] = "private counts"
 
     @property
+    def kind(self) -> str:
+        """What each person loses at most."""
+        delta = f", delta {spelled(self.delta)}" if self.delta else ""
+        return f"epsilon {spelled(self.epsilon)}{delta} per person"
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Those of the notes without which the table would be misread; they are the first notes."""
         return warnings_of(self.queries, self.clipped_share)

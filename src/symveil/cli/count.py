@@ -12,22 +12,17 @@ from symveil.cli.options import public_support
 from symveil.cli.output import (
     command,
     print_json,
-    print_named_table,
     print_notes,
-    print_table,
+    print_report,
     require_different,
     require_not_read,
     require_suffix,
 )
 from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import PATH, read_confidence
-from symveil.numbers.texts import percent
 
 if TYPE_CHECKING:
-    from symveil.estimation.named_table import NamedTable
-
-_SHOWN = 50
-_COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
+    pass
 
 
 @command(
@@ -116,25 +111,6 @@ def count_command(
     if as_json:
         print_json(release.document())
     elif table is not None:
-        promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
-        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
-        _print_quantiles(table)
+        print_report(table.report())
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])
-
-
-def _print_quantiles(table: NamedTable) -> None:
-    """The rows of quantiles of a table of times."""
-    from symveil.models.times import spelled_duration
-
-    def ended(seconds: float | None) -> str:
-        return "open" if seconds is None else spelled_duration(int(seconds))
-
-    rows = getattr(table, "quantile_rows", ())
-    if not rows:
-        return
-    shown = [
-        (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(ended(row[end]) for end in ("low", "high")))
-        for row in rows[:_SHOWN]
-    ]
-    print_table(f"Quantiles, {percent(table.confidence)} intervals each", ("of", "quantile", "low", "high"), shown)

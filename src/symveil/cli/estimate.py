@@ -10,8 +10,8 @@ from symveil.cli.field_options import named_options
 from symveil.cli.output import (
     command,
     print_json,
-    print_named_table,
     print_notes,
+    print_report,
     require_different,
     require_not_read,
     require_suffix,
@@ -20,8 +20,6 @@ from symveil.cli.single_options import choice_option, file_option, json_option, 
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
 from symveil.estimation.names import CHOICES
-
-_SHOWN = 50
 
 
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")
@@ -78,7 +76,6 @@ def estimate_command(
     Of a release with private hours (privatize --time-grid hour):
     symveil estimate private.csv --statistic visits --by hour
     """
-    from symveil.estimation.estimate import NUMBERS
     from symveil.formats.manifest import manifest_path
     from symveil.tasks.estimate import estimate
     from symveil.tasks.private_file import model_beside
@@ -114,5 +111,5 @@ def estimate_command(
     if as_json:
         print_json(result.document(top))
         return
-    print_named_table(result, NUMBERS, top=_SHOWN if top is None else top, text=result.method + result.caveat)
+    print_report(result.report() if top is None else result.report(top))
     print_notes(note for note in result.assumptions if note not in result.warnings)

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,24 +22,6 @@ from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
 from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
-
-if TYPE_CHECKING:
-    from symveil.estimation.named_table import NamedTable
-
-
-def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, text: str) -> None:
-    """The first rows of a table with names; `text` tells what kind of numbers they are.
-
-    Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title says
-    which intervals hold for rows that were picked so.
-    """
-    heads, rows = table.as_text(columns, top=top)
-    level = f"{100 * table.confidence:g} %"
-    if "low_all" in columns:
-        covers = f"low all to high all covers all {len(table)} rows at once ({level}), also the largest"
-    else:
-        covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
-    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {text}\n{covers}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
