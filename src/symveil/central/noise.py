@@ -29,6 +29,8 @@ from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.numbers.texts import percent
 from symveil.randomness import RecordKey, discrete_laplace
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table
 
 Neighbours = Literal["add-remove", "replace"]
 """Which files are to look alike: with and without all records of a person, or with others in their place."""
@@ -268,7 +270,7 @@ class TableNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Reported):
     """What is known beforehand of the words of a law: the noise in each of its tables.
 
     Parameters
@@ -282,7 +284,7 @@ class Quality:
     >>> [(table, percent(share), verdict) for table, share, verdict in few.rows()]
     [('moves', '391 %', 'mostly noise'), ('lengths', '98 %', 'blurred')]
     >>> few.warnings[0]
-    'words are mostly noise: noise in the tables ... persons add, is moves 391%; about 6,948 persons would do ...'
+    'words are mostly noise: noise in the tables ... persons add, is moves 391 %; about 6,948 persons would do ...'
     """
 
     persons: float
@@ -307,6 +309,13 @@ class Quality:
         """Each table, its share of noise, and what that means."""
         shares = [(each.table, self.share(each)) for each in self.tables]
         return [(name, share, _verdict(share)) for name, share in shares]
+
+    def report(self) -> Report:
+        """What to expect, table by table: it follows from released numbers alone."""
+        heading = f"Noise in each table, as a share of what about {self.persons:,.0f} persons add (a noisy number)"
+        rows = [(name, percent(share), verdict) for name, share, verdict in self.rows()]
+        table = Table.from_rows(("table", "noise", "what is learned from it"), rows)
+        return Report(title=heading, sections=(Section(heading, (table,)),))
 
     @property
     def warnings(self) -> tuple[str, ...]:

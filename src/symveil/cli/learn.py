@@ -13,11 +13,10 @@ import click
 
 from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import public_support
-from symveil.cli.output import command, print_facts, print_json, print_notes, print_table
+from symveil.cli.output import command, print_facts, print_json, print_notes, print_report
 from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
-from symveil.numbers.texts import percent
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
 _PRIVATE_ONLY = (
@@ -165,9 +164,7 @@ def _learn_privately(
         ]
         print_facts("Learned privately", facts)
         if quality is not None:
-            rows = [(name, percent(share), verdict) for name, share, verdict in quality.rows()]
-            title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
-            print_table(title, ("table", "noise", "what is learned from it"), rows)
+            print_report(quality.report())
     print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
 
 

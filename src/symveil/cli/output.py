@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from symveil.cli.field_options import Lately
 from symveil.cli.progress import rest
 from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
-from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.reports.report import Report, facts_report
 from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
 
 
@@ -67,11 +67,6 @@ def print_result(
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """What there is to say about one thing, a name and a value in a row."""
     print_report(facts_report(title, facts))
-
-
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output."""
-    print_report(Report(title=title, sections=(Section(title, (Table.from_rows(columns, rows),)),)))
 
 
 def print_line(text: str) -> None:
