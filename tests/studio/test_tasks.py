@@ -102,7 +102,7 @@ def test_every_value_of_a_form_has_one_control_and_every_control_has_a_value(kin
     panel = kind(SimpleNamespace(ledger=None), None, {})  # type: ignore[arg-type]
     controls = re.findall(r' name="([^"]+)"', "".join(panel.fields(Form(kind.name, panel.values))))
     assert len(controls) == len(set(controls))
-    without = {"map": {"alphabet", "word", "mechanism", "calibration"}, "opacity": {"observed"}}.get(kind.name, set())
+    without = {"map": {"alphabet", "word"}, "opacity": {"observed"}}.get(kind.name, set())
     assert set(controls) == set(kind.defaults) - without
 
 

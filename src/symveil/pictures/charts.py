@@ -7,7 +7,7 @@ same marks as PNG or PDF. As in `svg`, a picture brings its own white card and u
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -337,7 +337,7 @@ def whiskers_chart(bars: Sequence[Whisker], *, title: str, reference: str = "") 
     >>> "<title>a: 3 (2 to 4)</title>" in picture, ">as released<" in picture
     (True, True)
     """
-    names, left = _named_rows(bar.name for bar in bars)
+    names, size, left = _named_rows([bar.name for bar in bars])
     values = [value for bar in bars for value in (bar.value, bar.high, bar.reference) if value is not None]
     highest = max((value for value in values if math.isfinite(value)), default=1.0) or 1.0
     top = _ROWS_TOP
@@ -349,7 +349,7 @@ def whiskers_chart(bars: Sequence[Whisker], *, title: str, reference: str = "") 
     marks: list[Mark] = []
     for tick in ticks(0.0, highest, most=6):
         marks += [Line(((at(tick), top), (at(tick), ground)), GRID), Label(at(tick), ground + 16, f"{tick:g}")]
-    for index, (bar, (name, size)) in enumerate(zip(bars, names, strict=True)):
+    for index, (bar, name) in enumerate(zip(bars, names, strict=True)):
         y = top + _WHISKER_ROW * index
         middle, low, high = y + _WHISKER_ROW / 2, at(bar.low), at(bar.high)
         hint = f"{bar.name}: {bar.value:.6g} ({bar.low:.6g} to {bar.high:.6g})"
@@ -373,11 +373,11 @@ def paired_bars_chart(
     >>> picture.count("<rect"), ">0.25<" in picture
     (5, True)
     """
-    shown, left = _named_rows(names)
+    shown, size, left = _named_rows(names)
     highest = max((*first, *second), default=0.0) or 1.0
     high = _ROWS_TOP + _PAIR_ROW * len(names) + _PAIR_FOOT
     marks: list[Mark] = []
-    for row, ((name, size), *values) in enumerate(zip(shown, first, second, strict=True)):
+    for row, (name, *values) in enumerate(zip(shown, first, second, strict=True)):
         y = _ROWS_TOP + row * _PAIR_ROW
         marks.append(Label(left - 8, y + _PAIR_BAR + size * 0.36, name, INK, "end", size))
         for index, value in enumerate(values):
@@ -395,11 +395,12 @@ def _cross(x: float, y: float) -> list[Mark]:
     return [Line(((x - 4, y - 4 * way), (x + 4, y + 4 * way)), RED, 1.5) for way in (1, -1)]
 
 
-def _named_rows(names: Iterable[str]) -> tuple[list[tuple[str, float]], float]:
-    """Names that leave room for bars, long ones in smaller letters, and where the bars begin."""
-    sizes = [(name, max(_SMALLEST, _SIZE * min(1.0, _LONGEST_NAME / (width(name, _SIZE) or 1.0)))) for name in names]
-    shown = [(_shortened(name, _LONGEST_NAME, size), size) for name, size in sizes]
-    return shown, 18.0 + max((width(name, size) for name, size in shown), default=0.0)
+def _named_rows(names: Sequence[str]) -> tuple[list[str], float, float]:
+    """Names that leave room for bars, in smaller letters where some are long; their size; and where the bars begin."""
+    longest = max((width(name, _SIZE) for name in names), default=0.0)
+    size = max(_SMALLEST, _SIZE * min(1.0, _LONGEST_NAME / (longest or 1.0)))
+    shown = [_shortened(name, _LONGEST_NAME, size) for name in names]
+    return shown, size, 18.0 + max((width(name, size) for name in shown), default=0.0)
 
 
 def _shortened(name: str, longest: float, size: float) -> str:

@@ -42,12 +42,16 @@ dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
                              grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
 .halves { display: grid; gap: 0 1.6rem; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
 .halves > section { min-width: 0; } .halves figure svg { min-width: 22rem; }
-p.command { white-space: pre; overflow-x: auto; font-family: ui-monospace, monospace; }
+p.command { white-space: pre; width: max-content; font-family: ui-monospace, monospace; }
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; overflow-wrap: anywhere; }
 .pictures figure svg { min-width: 0; } figcaption { color: var(--soft); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
 figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
+
+
+_BOX = '<div class="scroll" tabindex="0" role="group" aria-label="{}">'
+"""What is wider than the screen scrolls in, also by keyboard."""
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns: Sequence[int] = ()) -> str:
@@ -62,8 +66,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_column
         + "</tr>\n"
         for row in rows
     )
-    box = '<div class="scroll" tabindex="0" role="group" aria-label="table">'  # which scrolls by keyboard, too
-    return f"{box}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
+    return f"{_BOX.format('table')}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
 
 
 def _figure(svg: str, caption: str = "") -> str:
@@ -162,7 +165,8 @@ def part_html(part: Part) -> str:
             return f"<div>{number}<p>{text_html(part.meaning)}</p></div>"
         case Text():
             kind = "" if part.kind == "plain" else f' class="{part.kind}"'
-            return f"<p{kind}>{text_html(part.text)}</p>"
+            shown = f"<p{kind}>{text_html(part.text)}</p>"
+            return f"{_BOX.format('command')}{shown}</div>" if part.kind == "command" else shown
         case Listing():
             return f"<ul>{''.join(f'<li>{text_html(item)}</li>' for item in part.items)}</ul>"
         case Facts():
