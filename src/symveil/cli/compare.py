@@ -10,7 +10,7 @@ import click
 
 from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options
 from symveil.cli.output import command, print_result, require_suffix
-from symveil.cli.single_options import json_option, number_option, out_option
+from symveil.cli.single_options import json_option, number_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
@@ -31,7 +31,8 @@ _USUAL = "2..5"
 @click.option(
     "--patterns", metavar="K|K..L", help="How many symbols a pattern has, 2..5 by default; not for a table of counts."
 )
-@named_options("time", "timezone", *WIDE_FORM, *EVENTS)
+@time_option
+@named_options("timezone", *WIDE_FORM, *EVENTS)
 @json_option
 def compare_command(
     true: Path,

@@ -18,7 +18,7 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import file_option, json_option, out_option
+from symveil.cli.single_options import epsilon_option, file_option, json_option, out_option, time_option
 from symveil.cli.values import PATH, read_confidence
 
 if TYPE_CHECKING:
@@ -31,11 +31,21 @@ if TYPE_CHECKING:
     '--separator "|" --out visits.csv',
 )
 @click.argument("source", metavar="IN", type=PATH)
+@click.option(
+    "--statistic",
+    metavar="S",
+    required=True,
+    help="One of visits, first, last, transitions, od, ngrams:K, lengths, directly-follows; with --time also starts, "
+    "durations, cycle-times, longest-waits, time-shares, mean-waits.",
+)
+@epsilon_option(required=True)
+@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
+@click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
+@named_options("delta", "person", "bound", "places", "zones", "max_length")
+@time_option
 @named_options(
-    *("statistic", "epsilon", "alphabet", "model", "delta", "person", "bound", "places", "zones", "max_length"),
-    *("time", "timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence"),
+    *("timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence"),
     *("ledger", "release_id", "again", *ENGINE),
-    required=("statistic", "epsilon"),
 )
 @out_option("The table, as .csv, .parquet or .json")
 @named_options("spreadsheet_safe")

@@ -15,7 +15,6 @@ from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf, as_typed, o
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters import declaration
 from symveil.parameters.declaration import Parameter, parameters_of
-from symveil.tasks.file_parameters import FILE_PARAMETERS
 from symveil.tasks.parameters import RunOptions
 
 WIDE_FORM = ("sequence", "separator", "identifier", "delimiter")
@@ -133,7 +132,7 @@ def options_of(
 
 
 def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
-    """The options of a file's parameters of these names: those of a whole file, of its columns, or of a run.
+    """The options of a file's parameters of these names: of a run, of columns, or of what is counted or learned.
 
     Parameters
     ----------
@@ -142,14 +141,19 @@ def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
     required
         Those of them that must be typed.
     """
-    declared = {each.name: each for kind in (RunOptions, ColumnOptions) for each in parameters_of(kind)}
-    declared |= FILE_PARAMETERS
+
+    def make() -> list[click.Option]:
+        declared = {each.name: each for kind in (RunOptions, ColumnOptions) for each in parameters_of(kind)}
+        if not declared.keys() >= set(names):
+            from symveil.tasks.count import CountOptions  # heavy
+            from symveil.tasks.learn_privately import LearnOptions
+
+            declared |= {each.name: each for kind in (CountOptions, LearnOptions) for each in parameters_of(kind)}
+        kinds = {"delimiter": DELIMITER}
+        return [option_of(declared[name], required=name in required, kind=kinds.get(name)) for name in names]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        memo = vars(command).setdefault("__click_params__", [])
-        for name in reversed(names):
-            kind = DELIMITER if name == "delimiter" else None
-            memo.append(option_of(declared[name], required=name in required, kind=kind))
+        vars(command).setdefault("__click_params__", []).append(LateOptions(make))
         return command
 
     return decorate

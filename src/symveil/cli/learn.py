@@ -14,7 +14,7 @@ import click
 from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import public_support
 from symveil.cli.output import command, print_facts, print_json, print_notes, print_report
-from symveil.cli.single_options import file_option, json_option, out_option
+from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
@@ -39,22 +39,14 @@ _A_MODEL_IS_A_RELEASE = (
 @out_option("The model, as JSON")
 @click.option("--smooth", metavar="X", default="0", show_default=True, help="Add this to every allowed move's count.")
 @file_option("--from-graph", "model", text="A model whose moves are the allowed ones.")
-@named_options(
-    *("epsilon", "alphabet", "lengths", "person", "places", "zones", "kind"),
-    *("time", "period", "durations", "timezone", "time_share"),
-)
-@click.option(
-    "--attribute",
-    "attributes",
-    metavar="COL=VALUES",
-    multiple=True,
-    help="With --time: another attribute of events and its public values, a file with one in each line or edges of "
-    "bins of a number such as 0,10,100. Repeatable.",
-)
-@named_options(
-    *("attribute_share", "no_repeats", "constraint", "neighbours", "ledger", "release_id", "again"),
-    *(*ENGINE, *WIDE_FORM, *EVENTS, *SIZES),
-)
+@epsilon_option(required=False)
+@click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
+@click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
+@named_options("person", "places", "zones", "kind")
+@time_option
+@named_options("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
+@named_options("no_repeats", "constraint", "neighbours", "ledger", "release_id", "again")
+@named_options(*ENGINE, *WIDE_FORM, *EVENTS, *SIZES)
 @json_option
 def learn_command(
     source: Path,
@@ -185,7 +177,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
 @click.argument("model", metavar="MODEL", type=PATH)
-@named_options("count", required=("count",))
+@number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
 @out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
 @named_options("no_repeats", "constraint")

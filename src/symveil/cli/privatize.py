@@ -10,7 +10,7 @@ from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_op
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import command, print_result, require_not_read, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import file_option, json_option, out_option
+from symveil.cli.single_options import file_option, json_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.tasks.parameters import RunOptions
@@ -37,8 +37,9 @@ from symveil.tasks.parameters import RunOptions
     "give; nothing is drawn, charged or written.",
 )
 @named_options(
-    *("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step", "time"),
+    *("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step"),
 )
+@time_option
 @options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
 @json_option
 def privatize_command(

@@ -57,3 +57,15 @@ def out_option(what: str, *, required: bool = True) -> Option:
     return click.option(
         "--out", metavar="FILE", type=PATH, required=required, help=f"{what}; a file of that name is replaced."
     )
+
+
+def epsilon_option(*, required: bool) -> Option:
+    """ε, exactly as it is typed."""
+    return click.option(
+        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
+    )
+
+
+time_option = click.option(
+    "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
+)

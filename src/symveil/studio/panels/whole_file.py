@@ -13,8 +13,8 @@ from symveil.studio.forms import Form, Scale
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.whole_file import COLUMNS, EXAMPLE, STATISTICS, TIME_ROWS, answer_whole_file
-from symveil.tasks.file_parameters import FILE_PARAMETERS
-from symveil.tasks.parameters import RunOptions
+from symveil.tasks.count import CountOptions
+from symveil.tasks.learn_privately import LearnOptions
 
 _OWN, _LEARN, _COUNT = "source=file", "task=synthesize", "task=count"
 _OF_TIMES = f"{_LEARN};{_COUNT}&statistic={'|'.join(TIME_ROWS)}"
@@ -24,7 +24,7 @@ _NAMES = (
     *("kind", "places", "zones", "period", "timezone", "durations", "time_share", "no_repeats", "constraint"),
     *("neighbours", "bound", "max_length", "confidence", "delta", "quantiles", "cap", "threshold"),
 )
-_DECLARED = {each.name: each for each in parameters_of(RunOptions, "timezone")} | FILE_PARAMETERS
+_DECLARED = {each.name: each for kind in (CountOptions, LearnOptions) for each in parameters_of(kind)}
 _OTHERS = {name: _DECLARED[name] for name in _NAMES}
 _SHOWN = {
     "places": _OWN,
@@ -76,22 +76,22 @@ class FilePanel(Panel):
         most = f"CSV, JSON Lines, Parquet or XES, at most {LARGEST_UPLOAD >> 20} MiB. It stays on this machine."
         yield form.file("data", "Sequences", hint=most, when=_OWN)
         yield form.text("alphabet", "Alphabet", hint="Public: characters, or a list with commas.", when=_OWN)
-        yield form.parameter(_DECLARED["model"], when=_OWN)
+        yield form.file("model", "Or a model", hint="Public: its words are the possible ones.", when=_OWN)
         yield form.choice(
             "task", "Make", (("synthesize", "synthetic sequences"), ("count", "a table of private counts"))
         )
-        yield form.slider(
-            "epsilon", _DECLARED["epsilon"].label, self.scales["epsilon"], hint="What a person loses at most."
-        )
-        yield form.choice("statistic", _DECLARED["statistic"].label, [(each, each) for each in STATISTICS], when=_COUNT)
+        yield form.slider("epsilon", "ε for each person", self.scales["epsilon"], hint="What a person loses at most.")
+        yield form.choice("statistic", "Count", [(each, each) for each in STATISTICS], when=_COUNT)
         yield form.choice(
             "gram", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
             when=f"{_COUNT}&statistic=ngrams:K",
         )  # fmt: skip
         by = [("", "not distinguished"), *((each, each) for each in _BY)]
         yield form.parameter(_DECLARED["by"], options=by, when=_SHOWN["by"])
-        yield form.parameter(_DECLARED["lengths"], hint="Public: such as 2..12. Others add nothing.", when=_LEARN)
-        yield form.parameter(_DECLARED["count"], hint="Declared, not counted.", when=_LEARN)
+        yield form.text(
+            "lengths", "Lengths", hint="Public: such as 2..12. Others add nothing.", when=_LEARN, public=True
+        )
+        yield form.text("count", "Synthetic sequences", hint="Declared, not counted.", when=_LEARN, public=True)
         columns = {each.name: each for each in parameters_of(ColumnOptions)}
         yield form.further(
             "Columns of the file", [form.parameter(columns[name], when=_OWN) for name in COLUMNS], when=_OWN
