@@ -29,6 +29,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.models.word import Codes
+from symveil.numbers.texts import percent
 from symveil.randomness import NotPrivateSeededBits
 from symveil.trellis.passes import Trellis, backward, drawn_paths, scaled_backward, scaled_forward, through_edges
 from symveil.trellis.semirings import FLOATS, LENGTHS, NEVER, ByDistance, Numbers
@@ -193,7 +194,7 @@ class Protection:
         '3.6 feasible words within the adjacency of a typical word; 55 % of its positions have an alternative'
         """
         share = self.positions_with_alternatives
-        where = "" if share is None else f"; {100 * share:.0f} % of its positions have an alternative"
+        where = "" if share is None else f"; {percent(share)} of its positions have an alternative"
         return f"{self.neighbours_within_adjacency:.4g} feasible words within the adjacency of a typical word{where}"
 
     def document(self) -> dict[str, object]:

@@ -12,9 +12,10 @@ from symveil.central.noise import Quality
 from symveil.errors import SymveilWarning
 from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
-from symveil.mechanisms.attacker.view import AttackerView, percent
+from symveil.mechanisms.attacker.view import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, exact, shown_at_least
+from symveil.numbers.texts import percent
 
 _HIDES_LITTLE = "an attacker is right nine times in ten: this setting hides little"
 
@@ -115,7 +116,7 @@ def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
     if dropped <= DROPPED * total:
         return []
     return [
-        f"{dropped:,} of {total:,} sequences ({100 * dropped / total:.1f} %) are left out, because the alphabet or the "
+        f"{dropped:,} of {total:,} sequences ({percent(dropped / total, 3)}) are left out, because the alphabet or the "
         "model does not have them: what is released is no picture of all of them"
     ]
 
@@ -169,7 +170,7 @@ def thin_protection(protection: Protection | None) -> list[str]:
     if protection is None or not protection.thin:
         return []
     near, share = protection.neighbours_within_adjacency, protection.positions_with_alternatives
-    where = "" if share is None else f", and {100 * (1 - share):.0f} % of its positions have no alternative"
+    where = "" if share is None else f", and {percent(1 - share)} of its positions have no alternative"
     return [
         f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word{where}; a larger "
         "adjacency may hide more"

@@ -9,13 +9,13 @@ from symveil.errors import InputError
 from symveil.languages.language import Language
 from symveil.laws.adjacency import AdjacencyTable
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.attacker.view import percent
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.conversions import shortened
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, shown_at_least, shown_at_most, spelled
+from symveil.numbers.texts import percent
 from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.tasks.doubts import (
     attacker_facts,
@@ -119,7 +119,7 @@ def adjacency_report(table: AdjacencyTable) -> Report:
     rows = [
         (
             str(row.adjacency),
-            f"{100 * row.positions_with_alternatives:.0f} %",
+            percent(row.positions_with_alternatives),
             f"{row.alternatives:.3g}",
             f"{row.at_middle:.3g}",
         )

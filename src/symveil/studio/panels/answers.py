@@ -118,7 +118,7 @@ class LedgerPanel(Panel):
         yield form.text("person", "Person", hint=hint, secret=True)
 
     def _question(self) -> Values:
-        return {**super()._question(), "address": self.studio.ledger or ""}
+        return {**super()._question(), "address": self.studio.ledger or "", "folder": str(self.studio.folder)}
 
     def _field_for(self, error: SymveilError) -> str | None:
         return "ledger" if isinstance(error, LedgerError) else super()._field_for(error)
