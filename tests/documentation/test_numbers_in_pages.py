@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from symveil.calibration import effort, enumeration, truncated_loss
+from symveil.calibration import truncated_loss
 from symveil.calibration.halves import blocks
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central import rules
 from symveil.formats import reading
 from symveil.formats.models import wmod_expressions
@@ -62,9 +63,9 @@ LIMITS = [
     ("how-to/choose.md", "at most {} words", OF_MECHANISMS.now.optimal_words),
     ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
     ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
-    ("theory/certificates.md", "Languages of up to {} words are enumerated", enumeration.MOST_WORDS),
-    ("theory/beyond-b.md", "up to {} words (", enumeration.MOST_WORDS),
-    ("theory/beyond-b.md", "({} with [balance]", effort.MOST_BALANCED_WORDS),
+    ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
+    ("theory/beyond-b.md", "up to {} words (", CALIBRATION.now.words),
+    ("theory/beyond-b.md", "({} with [balance]", CALIBRATION.now.balanced_words),
     ("theory/beyond-b.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
     ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
     ("theory/beyond-b.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
