@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 from symveil.calibration import truncated_loss
-from symveil.calibration.halves import blocks
 from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central import rules
 from symveil.formats import reading
@@ -69,7 +68,7 @@ LIMITS = [
     ("theory/beyond-b.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
     ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
     ("theory/beyond-b.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
-    ("theory/beyond-b.md", "more than {} numbers", blocks._MOST_ENTRIES),
+    ("theory/beyond-b.md", "more than {} numbers", CALIBRATION.now.compared_halves),
     ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
 ]
 """A page, what it says of a limit, and the limit in the code."""
