@@ -42,13 +42,14 @@ SENTENCES: Mapping[str, str] = {
     "worked out": "computed",
     "for want of": "without",
     "the house": "the code",
+    "gone on with": "resumed",
+    "who sees it": "name the actor: the attacker, the analyst",
     "likes": "prefers, or say the number",
 }
 """A word of a sentence, and what to write instead."""
 
 ALLOWED_NAMES: Mapping[str, str] = {
     "places": "the option --places and the parameter of the public functions: coordinates of symbols (contract)",
-    "places_option": "the option --places (contract)",
     "places_out": "the option --places-out (contract)",
     "places_text": "the file of --places (contract)",
     "read_places": "a public name: it reads the file of --places (contract)",

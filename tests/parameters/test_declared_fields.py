@@ -32,11 +32,12 @@ from symveil.parameters.declaration import (
     Several,
     Whole,
     declared,
+    list_of,
     listing_fields,
     parameters_of,
+    schema_of,
+    shows_fields,
 )
-from symveil.parameters.documents import schema_of, table_of
-from symveil.parameters.signature import shows_fields
 from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
 from symveil.studio.forms import Form
 from symveil.studio.panels.release import ReleasePanel
@@ -94,8 +95,8 @@ def test_a_made_up_field_is_an_option_a_form_field_a_rule_of_the_schema_and_a_ro
     assert first_fault({"mood": "bold"}, schema) is None
     assert first_fault({"mood": "sad"}, schema) == '$.mood: expected "calm" or "bold"'
 
-    # a row of the page, and a line of the docstring
-    assert "| `mood` | `--mood calm\\|bold` | Mood of the draw | calm |" in table_of(copy, taken_by=takers)
+    # a line of the page, and one of the docstring
+    assert "* `mood`: *Mood of the draw*; calm." in list_of(copy, taken_by=takers)
     assert "\nmood\n    How the `mechanism` feels: calm, or bold." in str(listing_fields(copy).__doc__)
 
     # a parameter of a function

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.output import command, print_json, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import choice_option, json_option, ledger_option, number_option
+from symveil.cli.single_options import choice_option, json_option, number_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.numbers.progress import named
@@ -51,14 +52,14 @@ def demo_command(out: Path, as_json: bool) -> None:
 @command("studio", example="symveil studio --port 8321 --no-browser")
 @number_option("--port", "P", text="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
-@ledger_option(required=False)
+@named_options("ledger")
 @json_option
 def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
     """Open the studio: one local page over all of this.
 
-    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens carries a token:
-    who does not know it, another account of the machine for example, is refused. A port that another program holds is
-    refused as well; --port 0 takes a free one.
+    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens has a token, and
+    requests without it, from another account of the machine for example, are refused. A port that another program holds
+    is refused as well; --port 0 takes a free one.
 
     The panel Ledger looks at --ledger and changes nothing. With --json the document has the address.
     """

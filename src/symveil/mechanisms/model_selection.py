@@ -30,7 +30,7 @@ from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential

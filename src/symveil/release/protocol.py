@@ -302,7 +302,7 @@ class Protocol:
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
                     "it changed; nothing was released: put it back and run the same command again, or charge anew"
                 )
-            # of the charge: the same when a run that was killed is gone on with on another day
+            # of the charge: the same when a run that was killed is resumed on another day
             text = self.manifest_text(release.release_id, written, current.created[:_DAY])
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
             self.job.publish()

@@ -273,7 +273,7 @@ def abandoned_report(closed: Abandoned) -> Report:
         first = f"Abandoned release {closed.release_id}: its key is erased, and it cannot be drawn any more."
     texts = [first, f"Its charge stays: {closed.charge} for each of {closed.sequences} sequences."]
     if closed.output_recorded:
-        texts.append(f"Its output had been written: if it stands in {closed.out}, it is that release, and is paid for.")
+        texts.append(f"Its output had been written: if it is in {closed.out}, it is that release, and is paid for.")
     return text_report("Abandoned", texts)
 
 

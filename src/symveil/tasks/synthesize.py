@@ -61,7 +61,7 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
     count
         How many words it has: declared.
     separator
-        What stands between symbols in a CSV file.
+        What separates symbols in a CSV file.
     """
     promise = model_promise(model)
     if promise is None:
@@ -229,7 +229,7 @@ def synthesize(
     constraint
         A model (or its file): words are drawn given that they are words of it.
     separator
-        What stands between symbols in a CSV file.
+        What separates symbols in a CSV file.
     bits
         Where random bits come from; by default the operating system's.
 
