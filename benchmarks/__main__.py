@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subjects = discover()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
     parser.add_argument("--quick", action="store_true", help="a look in seconds; its figures are rough")
+    parser.add_argument("--thorough", action="store_true", help="rows too that take many minutes each")
     parser.add_argument(
         "--only",
         metavar="NAME",
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.earlier:
         document = together([_read(path, parser) for path in options.earlier])
     else:
-        document = run(options.only or subjects, Effort(quick=options.quick))
+        document = run(options.only or subjects, Effort(quick=options.quick, thorough=options.thorough))
         write_json(options.out / "benchmarks.json", document)
     # a table in a file or a log has room for whole lines
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH_IN_A_FILE)
