@@ -1,6 +1,7 @@
-"""docs/benchmarks.md: one table of a whole run between two marks, and a picture of each kind of growth.
+"""docs/benchmarks.md: a table of a whole run between two marks, and a picture of each kind of growth.
 
-What is outside the marks says how to read the table, and stays.
+The table has the bars of each subject in a line, and below it the rows that `SHOWN` names: all rows are in
+benchmarks.json. What is outside the marks says how to read the table, and stays.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.report import Document, remarks, told
+from benchmarks.report import Document, told
 from symveil.pictures.charts import Curve, curves_chart
 
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of the results -->"
@@ -49,6 +50,9 @@ TOLD = {
     "zhao2025": "Enforcing opacity, against Z25 in plain Python",
 }
 
+# The rows that the page shows, by how their names begin; of other subjects all, and of all subjects what misses its bar.
+SHOWN: dict[str, tuple[str, ...]] = {}
+
 
 def write_page(document: Document, docs: Path) -> None:
     """Put a run into the page and draw its pictures."""
@@ -71,10 +75,8 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     """The machine, the bars in a sentence, the pictures, one table with a group of rows for each subject."""
     rows = document["rows"]
     judged = [row for row in rows if row["passed"] is not None]
-    passed = sum(row["passed"] for row in judged)
     runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
-    bars = f"**{passed} of {len(judged)} bars of this table passed**"
-    yield f"{bars} in {len(rows)} rows; {runs} took {_minutes(document)}."
+    yield f"**{_passed(rows)} bars passed** in {len(rows)} rows; {runs} took {_minutes(document)}."
     if document["remark"]:
         yield f"\n{document['remark']}"
     unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]
@@ -94,14 +96,23 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
         yield f"![{PICTURES[name][0]}](pictures/{_file(name)})\n"
     if rows:
         yield "| what | ours | peer | ratio | bar | |\n|---|---:|---:|---:|---:|---|"
-    for subject, group in groupby(rows, key=lambda row: row["subject"]):
-        yield f"| **{_cell(TOLD.get(subject, subject))}** | | | | | |"
+    for subject, members in groupby(rows, key=lambda row: row["subject"]):
+        group = list(members)
+        title = f"**{_cell(TOLD.get(subject, subject))}**<br><small>{document['dates'][subject]}</small>"
+        yield f"| {title} | | | | | {_passed(group)} |"
         for row in group:
+            if row["passed"] is not False and not row["name"].startswith(SHOWN.get(subject, ("",))):
+                continue
             shown = row["shown"]
-            under = remarks(row)
+            under = f"against {row['peer']}" if row["peer"] and not row["error"] else row["error"]
             name = _cell(row["name"]) + (f"<br><small>{_cell(under)}</small>" if under else "")
             yield f"| {name} | {' | '.join(_cell(shown[key]) for key in ('ours', 'peer', 'ratio', 'bar', 'ok'))} |"
     yield ""
+
+
+def _passed(rows: list[Document]) -> str:
+    judged = [row for row in rows if row["passed"] is not None]
+    return f"{sum(row['passed'] for row in judged)} of {len(judged)}" if judged else ""
 
 
 def growth_picture(document: Document, name: str) -> str:
