@@ -54,9 +54,16 @@ def test_the_same_bits(calls: list[Call]) -> None:
 def test_the_same_bits_where_nothing_is_drawn(calls: list[Call]) -> None:
     codes, words, released, decided, *rest = calls[0].arguments
     agree(LOOP, (codes[:0], words[:0], released[:0], decided[:0], *rest))
+    records, limits = rest[:3], rest[3:]
     for factor in (0.0, 1e300, 1e-300):  # no floats that could decide
-        few = [each * factor if isinstance(each, np.ndarray) and each.dtype == np.float64 else each for each in rest]
-        agree(LOOP, (codes, words, released, decided, *few))
+        few = [scaled(record, factor) for record in records]
+        agree(LOOP, (codes, words, released, decided, *few, *limits))
+
+
+def scaled(record: Any, factor: float) -> Any:
+    """The same record with other weights."""
+    kind, fields = record.__reduce__()
+    return kind(*(each * factor if getattr(each, "dtype", None) == np.float64 else each for each in fields))
 
 
 def outcome(call: Call) -> Any:
