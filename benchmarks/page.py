@@ -50,7 +50,7 @@ TOLD = {
     "zhao2025": "Enforcing opacity, against Z25 in plain Python",
 }
 
-# The rows that the page shows, by how their names begin; of other subjects all, and of all subjects what misses its bar.
+# The rows that the page shows, by how their names begin; of other subjects all, and always what misses its bar.
 SHOWN: dict[str, tuple[str, ...]] = {}
 
 
