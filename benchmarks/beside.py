@@ -138,6 +138,7 @@ class _Side:
 
     def __init__(self, source: Path, cache: Path) -> None:
         environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{ROOT}", "XDG_CACHE_HOME": str(cache)}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache)}  # for both alike
         self._process = subprocess.Popen(
             [sys.executable, "-c", "from benchmarks.beside import _serve; _serve()"],
             stdin=subprocess.PIPE,
