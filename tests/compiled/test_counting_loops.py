@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from compiled.twins import agree
+from symveil.calibration.counting_loops import Ends, Windows
 
 HOME = "symveil.calibration.counting_loops."
 
@@ -45,11 +46,7 @@ def test_the_same_bits_on_windows(seed: int) -> None:
     end_low, end_high = logs(size)
     end_high[::2], end_low[::2] = -np.inf, np.inf
     at_step = random.integers(-1, steps, size)
-    agree(
-        HOME + "worst_spans",
-        (
-            *(first, random.integers(0, size, first[-1]), low, high, state, at_step, symbol, 3),
-            *(int(random.integers(-1, states)), int(random.integers(-1, states)), 1, steps, 1 + seed % 2),
-            *(meet, meet_low, meet_high, end_low, end_high, 0, size),
-        ),
-    )
+    windows = Windows(first, random.integers(0, size, first[-1]), low, high, state, at_step, symbol)
+    ends = Ends(meet, meet_low, meet_high, end_low, end_high)
+    special = int(random.integers(-1, states)), int(random.integers(-1, states))
+    agree(HOME + "worst_spans", (windows, ends, 3, *special, 1, steps, 1 + seed % 2, 0, size))
