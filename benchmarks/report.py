@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.row import Row
 
-FORMAT = "symveil-benchmarks/2"
+FORMAT = "symveil-benchmarks/3"
 _VERSIONS = (
     "symveil", "numpy", "scipy", "pyarrow", "python-flint", "cryptography", "sqlalchemy",
     "diffprivlib", "opendp", "multi-freq-ldpy", "stormpy",

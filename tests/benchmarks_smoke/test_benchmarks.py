@@ -294,7 +294,7 @@ class TestPage:
 
     def written(self, tmp_path: Path, rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> str:
         pretend(monkeypatch, {"sampling": [lambda _effort: rows]})
-        monkeypatch.setitem(page.SHOWN, "sampling", ("a", "line"))
+        monkeypatch.setitem(page.SHOWN, "sampling", ("a*", "line*"))
         (tmp_path / "pictures").mkdir()
         file = tmp_path / "benchmarks.md"
         file.write_text(f"# Title\n\n{page.BEGIN}\nyesterday\n{page.END}\n\n## What we tried\n", encoding="utf-8")
