@@ -29,12 +29,14 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     if weights.smallest_total is None:
         released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
     else:
-        released, decided = _draw_by_floats(weights, codes, words)
+        released, decided = _draw_by_floats(weights, codes, words, weights.smallest_total)
     draw_undecided(weights, codes, words, released, decided, bits)
     return released
 
 
-def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
+def _draw_by_floats(
+    weights: RunWeights, codes: Codes, words: NDArray[np.uint64], smallest: float
+) -> tuple[Codes, NDArray[np.bool_]]:
     language, graph, costs, arrivals = weights.language, weights.graph, weights.costs, weights.arrivals
     released = codes.copy()
     decided = np.zeros(len(codes), dtype=np.bool_)
@@ -55,14 +57,15 @@ def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]
         weights.by_excess, weights.excess, by_symbol.first, by_symbol.number, weights.edge_sources, arrivals.target,
         arrivals.symbol, arrivals.of_edge,
     )  # fmt: skip
-    margin, smallest = weights.margin, weights.smallest_total
 
     fitting = _SYMBOLS_AT_ONCE // max(codes.shape[1], 1) // LANES * LANES
     at_once = max(4 * LANES, min(_WORDS_AT_ONCE, fitting))
 
     def run(start: int) -> None:
         part = slice(start, start + at_once)
-        draw_part(codes[part], words[part], released[part], decided[part], edges, levels, sums, margin, smallest)
+        draw_part(
+            codes[part], words[part], released[part], decided[part], edges, levels, sums, weights.margin, smallest
+        )
 
     starts = range(0, len(codes), at_once)
     if len(starts) <= 1:  # threads would take longer to start than a few words take
