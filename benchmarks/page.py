@@ -96,8 +96,8 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
     """The machine, the bars in a sentence, the pictures, one table with a group of rows for each subject."""
     rows = document["rows"]
     judged = [row for row in rows if row["passed"] is not None]
-    runs = "the run" if document["runs"] == 1 else f"put together from {document['runs']} runs, which"
-    yield f"**{_passed(rows)} bars passed** in {len(rows)} rows; {runs} took {_minutes(document)}."
+    runs = "this run" if document["runs"] == 1 else f"these {document['runs']} runs"
+    yield f"**{_passed(rows)} bars of {runs} passed** in {len(rows)} rows, in {_minutes(document)}."
     if document["remark"]:
         yield f"\n{document['remark']}"
     unjudged = [row["name"] for row in rows if row["shown"]["ok"] == "n/a"]

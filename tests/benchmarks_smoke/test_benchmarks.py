@@ -313,7 +313,7 @@ class TestPage:
         text = self.written(tmp_path, rows, monkeypatch)
         assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
         assert (
-            "**3 of 4 bars passed** in 5 rows" in text
+            "**3 of 4 bars of this run passed** in 5 rows" in text
             and "Missed: slow." in text
             and "Not measured here: absent." in text
         )
@@ -372,7 +372,7 @@ class TestPage:
         both = together([first, second])
         assert [(row["subject"], row["name"]) for row in both["rows"]] == [("one", "a"), ("two", "newer")]
         told = "\n".join(page.results_in_markdown(both, []))
-        assert "put together from 2 runs" in told and "Half of it at night." in told
+        assert "bars of these 2 runs passed" in told and "Half of it at night." in told
         assert both["machine"]["load_before"] == 1e6 and set(both["seconds"]) == {"one", "two"}
 
     def test_the_page_in_the_repository_has_its_marks_and_its_pictures(self) -> None:

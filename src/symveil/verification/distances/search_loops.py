@@ -7,6 +7,8 @@ and 1 − Σ w_v|r_v| of r, and `ends` counts it against both bounds.
 
 All sums are of terms ≥ 0, so m of them are off by at most m units in the last place; each factor below allows for
 twice that and more. Floats stay far from underflow, because what is below `_NOTHING` is dropped.
+
+This file is longer than 500 lines because its loops call each other, and calls across compiled modules cost time.
 """
 
 from __future__ import annotations
