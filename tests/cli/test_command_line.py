@@ -94,6 +94,22 @@ def test_the_command_line_starts_without_the_heavy_libraries() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_release_of_a_word_starts_without_what_only_others_need() -> None:
+    """scipy takes as long to import as everything else together; models have many formats."""
+    code = (
+        "import sys\n"
+        "from symveil.cli.main import main\n"
+        "try:\n"
+        "    main(['release', 'abcab', '--alphabet', 'abc', '--epsilon', '2'])\n"
+        "finally:\n"
+        "    others = ('scipy', 'pyarrow', 'sqlalchemy', 'symveil.formats.models', 'symveil.central')\n"
+        "    print([name for name in sys.modules if name.startswith(others)], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert len(done.stdout.split()) == 1, done.stderr
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 def interrupted(*arguments: str, after: float) -> tuple[int, str, str]:
     """Status and streams of a command that is interrupted so long after it began, however slow the machine is."""
     program = (
