@@ -150,6 +150,24 @@ def test_other_rows_have_other_noise_and_the_same_rows_the_same():
     assert not set(one[24:]) & set(other[24:])
 
 
+def test_a_row_that_stays_while_others_are_split_otherwise_has_other_sums_and_other_noise():
+    """A person's weight in a row depends on how many rows are theirs: the same noise would show the difference."""
+    split = [Rows.chosen(STEPS, np.array(weights), 4.0) for weights in ([9.0, 9.0] + [0.0] * 7, [9.0] + [0.0] * 8)]
+    assert [len(rows) for rows in split] == [3, 2]
+    kept = [np.flatnonzero(rows.of_move == rows.of_move[0]).tolist() for rows in split]
+    assert kept == [[0], [0]]
+    # one person with the moves a→a, a→b and b→c
+    words = [([0, 0, 1, 2], [(60 * 10**6 * at, 1) for at in range(4)])]
+    tables = [tables_of([words], rows, np.zeros(3, dtype=np.int64))["durations"].reshape(len(rows), -1) for rows in split]
+    sums = [int(table[rows.of_move[0]].sum()) for table, rows in zip(tables, split, strict=True)]
+    assert sums == [GRID // 3, GRID // 2]
+    bins = len(SETTINGS.grid)
+    first, second = (
+        set(duration_names(rows, STEPS, "abc", SETTINGS.grid)[rows.of_move[0] * bins :][:bins]) for rows in split
+    )
+    assert not first & second
+
+
 def test_rows_are_moves_then_activities_and_one_row_of_all_that_is_left():
     weight = np.array([9.0, 1, 1, 1, 2, 1, 0, 2.5, 0.1])  # moves a→a, a→b, …, c→c
     rows = Rows.chosen(STEPS, weight, 4.0)
