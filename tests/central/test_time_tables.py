@@ -31,7 +31,18 @@ from symveil.central.time_tables import (
     time_queries,
 )
 from symveil.central.word_law import no_parameters
-from symveil.models.times import LAST_SECOND, Period, WaitGrid, WallClock, hour_of, weekday_of
+from symveil.models.times import (
+    INSTANT,
+    LAST_SECOND,
+    MICROSECONDS,
+    Period,
+    Stamps,
+    WaitGrid,
+    WallClock,
+    day_of,
+    hour_of,
+    weekday_of,
+)
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 DAY = 86_400
@@ -317,6 +328,20 @@ def test_cases_that_leave_the_calendar_end_at_its_last_second():
     assert lengths.max() > 1
     assert instants.max() == LAST_SECOND
     assert len(law.settings.clock.local(instants)) == lengths.sum()
+
+
+@pytest.mark.parametrize(
+    ("period", "zone"), [("0002-01-01..0002-01-01", "Pacific/Apia"), ("9998-12-31..9998-12-31", "America/New_York")]
+)
+def test_cases_at_the_ends_of_the_calendar_have_times_that_can_be_read(period, zone):
+    """There a date of the clock has instants in years whose times are unknown."""
+    law = law_of(zone)
+    law = replace(law, settings=replace(law.settings, period=Period.read(period)), weeks=np.ones(1))
+    _, lengths, instants = drawn(law, 200)
+    stamps = Stamps.in_calendar(instants * MICROSECONDS, np.full(len(instants), INSTANT, dtype=np.int8))
+    assert (stamps.kind == INSTANT).all()
+    starts = instants[np.cumsum(lengths) - lengths]
+    assert law.settings.period.inside(day_of(law.settings.clock.local(starts))).all()
 
 
 def test_long_waits_end_at_likely_hours_and_day_long_ones_on_likely_days():
