@@ -334,7 +334,7 @@ def section(document: Mapping[str, Any]) -> Iterator[str]:
             "—" if metrics.get(key) is None else f"{metrics[key]:.3f}"
             for key in ("cycle_w1", "wait_median_log2", "hour_jsd")
         ]
-        called = f"{row['peer']} {row.get('version', '')}".strip()
+        called = row["peer"] + (f" ({row['version']})" if "version" in row else "")
         yield f"| {row['log']} | {called} | " + " | ".join(cells) + f" | {row.get('note', '')} |"
 
 
