@@ -38,7 +38,8 @@ SHOWN = (
     "cycle_mean_error", "cycle_median_error", "cycle_p90_error", "cycle_w1", "wait_median_log2", "hour_jsd",
     "start_hour_jsd", "weekday_jsd", "week_l1", "log_similarity",
 )  # fmt: skip
-BEGIN, END = "<!-- times: written by `python -m benchmarks.times --write-docs` -->", "<!-- end of times -->"
+BEGIN = "<!-- results: of times, written by `python -m benchmarks.times --write-docs` -->"
+END = "<!-- end of the results -->"
 WORDS_SHARE = Fraction(3, 5)
 """Of ε, for words, where times get their usual share."""
 TRIPS_SECONDS = 15.0
