@@ -7,7 +7,8 @@ From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp.classical Require Import boolp classical_sets.
 From mathcomp.analysis Require Import reals topology normedtype sequences exp.
 From mathcomp Require Import finset ring zify.
-From symveil Require Import loss finite_laws hamming_words tight_calibration composition post_processing group_privacy.
+From symveil Require Import loss finite_laws hamming_words tight_calibration staircase composition.
+From symveil Require Import post_processing group_privacy.
 From symveil Require Import detours swap_metric draws uniform_integer integer_boundary laplace discrete_laplace.
 From symveil Require Import person_bound central_noise partition_selection labelled_chains.
 
@@ -36,6 +37,15 @@ Proof. by have [] := @tight_exponential R _ 3 1 1 ler01 (eq_leq (esym card_bool)
 
 Example two_bits_by_groups (w v : word) : (dist w v <= 2 * 1)%N -> loses_at_most (2%:R * (1 * 1%:R)) (P w) (P v).
 Proof. by apply: group_privacy_words => w' v'; exact: within. Qed.
+
+(* For two bits and epsilon = 2 one of the two staircases is no worse than the exponential mechanism *)
+Example bits_by_staircase : exists2 t, (0 < t <= 2)%N &
+  forall w : word, expected (@staircase R _ 3 2 (1 * 2%:R) t) w <= mean_expected P.
+Proof.
+apply: (@staircase_optimal R _ 3 2 (1 * 2%:R)) => //; [by rewrite mul1r ltr0n|by rewrite card_bool|].
+split=> [//|w|w v]; last exact: within.
+by apply: law_sum1; exact: normaliser_by_distance_gt0.
+Qed.
 
 (* A model with one state accepts every word; its detours are single symbols *)
 Example bits_by_detours (w v : word) : loses_at_most (1 * (dist w v)%:R) (P w) (P v).
