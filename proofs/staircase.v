@@ -4,7 +4,7 @@
    first step t in 1..b releases a word at distance l with probability exp(-epsilon k(l)) / Z, where k(l) is l - t + 1, or 0
    where that is negative, divided by b and rounded up (Staircase in src/symveil/mechanisms/staircase.py).
 
-   staircase_private: it is epsilon-private.
+   staircase_private: it is epsilon-private, and loses exactly epsilon for b <= n.
    staircase_optimal: let P be any epsilon-private mechanism from these words to these words, whatever its form. For some t the
      expected distance of the staircase, which is the same for every word, is at most the mean of the expected distances of P
      over all words. So none has a smaller expected distance for uniform words than the staircase with the best t.
@@ -309,18 +309,30 @@ Hypotheses (epsilon_gt0 : 0 < epsilon) (b_gt0 : (0 < b)%N) (two_symbols : (1 < #
 
 Lemma stair_gt0 t l : 0 < stair t l. Proof. exact: expR_gt0. Qed.
 
-Theorem staircase_private t : (0 < t <= b)%N -> private (staircase t).
+Lemma stair_slow t d d' : (0 < t <= b)%N -> (d' <= d + b)%N -> stair t d <= expR epsilon * stair t d'.
 Proof.
-move=> tb; split=> [w o|w|].
-- by rewrite ltW// law_by_distance_gt0//; exact: stair_gt0.
-- by apply: law_sum1; apply: normaliser_by_distance_gt0; exact: stair_gt0.
-apply: tight_calibration_bound => [|d d' _ _ _ d'd]; first exact: stair_gt0.
-rewrite /stair -expRD ler_expR -subr_ge0.
+move=> tb d'd; rewrite /stair -expRD ler_expR -subr_ge0.
 have -> : epsilon + - (epsilon * (steps_by b t d')%:R) - - (epsilon * (steps_by b t d)%:R)
     = epsilon * ((steps_by b t d).+1%:R - (steps_by b t d')%:R) by rewrite [(steps_by b t d).+1%:R]mulrSr; ring.
 rewrite mulr_ge0 ?(ltW epsilon_gt0)// subr_ge0 ler_nat !steps_byE//.
 have h : (d' + (b - t) <= d + (b - t) + b)%N by lia.
 by apply: leq_trans (leq_div2r b h) _; rewrite divnDr ?dvdnn// divnn b_gt0 addn1.
+Qed.
+
+Theorem staircase_private t : (0 < t <= b)%N -> private (staircase t) /\
+  ((b <= n)%N -> exists w v, (dist w v <= b)%N /\ loses_exactly epsilon (staircase t w) (staircase t v)).
+Proof.
+move=> tb; have is_private : private (staircase t).
+  split=> [w o|w|]; first by rewrite ltW// law_by_distance_gt0//; exact: stair_gt0.
+    by apply: law_sum1; apply: normaliser_by_distance_gt0; exact: stair_gt0.
+  by apply: tight_calibration_bound => [|d d' _ _ _ d'd]; [exact: stair_gt0|exact: stair_slow].
+split=> // bn; have [w [v [o [wv E]]]] := tight_calibration_attained (stair_gt0 t) two_symbols (leq0n n) bn (leq0n _) (leqnn b).
+have law0 u : 0 < staircase t u o by exact: law_by_distance_gt0 (stair_gt0 t) _ _.
+exists w, v; split=> //; split; first by case: is_private => _ _; apply.
+exists o => //; rewrite -[LHS](divfK (lt0r_neq0 (law0 v))); congr (_ * _).
+rewrite {}E /stair !steps_byE// add0n divn_small; last by lia.
+have -> : ((b + (b - t)) %/ b = 1)%N by rewrite divnDl ?dvdnn// divnn b_gt0 divn_small//; lia.
+by rewrite mulr0 oppr0 expR0 div1r mulr1 -expRN opprK.
 Qed.
 
 Let Z t := normaliser (fun=> 1) (fun w o : word => stair t (dist w o)).
