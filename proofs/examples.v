@@ -54,14 +54,21 @@ apply: (@graceful_by_detours _ 3 unit_eqType tt (fun _ _ _ => tt) xpredT R _ P) 
 exact: within (dist_le w' v') _ _ (leqnn _).
 Qed.
 
-Example bits_cut_everywhere (w v : word) :
-  let state_of := (fun (_ : nat) (_ : unit) (_ : bool) => tt) in
-  loses_at_most (total w v (fun w v => 1 * (dist w v)%:R) 0 [:: 1; 2; 3]%N) (P w) (P v).
+(* A chain that allows every move; its state is the last symbol, so detours are blocks *)
+Let next (_ : nat) (_ : option bool) (a : bool) := Some a.
+
+Example bits_by_blocks (w v : word) : exists s, [/\ by_detours None next xpredT w s, last w s = v &
+  loses_at_most (along (fun w v => 1 * (dist w v)%:R) w s) (P w) (P v)].
 Proof.
-move=> state_of.
-have [||||] // := @detours_add_up _ 3 unit_eqType tt state_of xpredT R _ P (fun w v => 1 * (dist w v)%:R) w v [:: 1; 2; 3]%N.
-  by split=> //; [left|split=> //; [left|split=> //; left]]; case: (state _ _ _ _); case: (state _ _ _ _).
-by move=> w' v' _ _; exact: bits_by_detours.
+have [|s [ds ls _ os]] := @detours_add_up _ 3 _ None next xpredT R _ P (fun w v => 1 * (dist w v)%:R) _ w v isT isT; last by exists s.
+by move=> w' v' _ _ _; exact: bits_by_detours.
+Qed.
+
+Example a_block (w v : word) : one_detour None next w v ->
+  exists k k', (k < k' <= 3)%N /\ forall i : 'I_3, (w i != v i) = (k <= i < k')%N.
+Proof.
+apply: detour_is_block => i /=; case: insubP => [j _ /val_inj->|]; last by rewrite ltn_ord.
+by rewrite /next; split=> [[]|->].
 Qed.
 
 (* Three releases of one word; what is forgotten loses nothing more *)
