@@ -10,7 +10,7 @@ From mathcomp Require Import finset ring zify.
 From symveil Require Import loss finite_laws hamming_words tight_calibration staircase composition.
 From symveil Require Import post_processing group_privacy.
 From symveil Require Import detours swap_metric draws uniform_integer integer_boundary laplace discrete_laplace.
-From symveil Require Import person_bound central_noise partition_selection labelled_chains.
+From symveil Require Import person_bound central_noise partition_selection labelled_chains least_distance.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -139,23 +139,36 @@ Qed.
 
 (* Labelled chains: 0 on the diagonal and 1 elsewhere is a certificate; a state loses nothing against itself *)
 Section Chain.
-Variables (R : realFieldType) (S B : finType) (label : S -> B) (mu : S -> S -> R) (ratio : R).
+Variables (R : realType) (S B : finType) (label : S -> B) (mu : S -> S -> R) (ratio : R).
 Hypothesis mu_ge0 : forall s i, 0 <= mu s i.
 Hypothesis mu_sum1 : forall s, \sum_i mu s i = 1.
 Hypothesis ratio_ge1 : 1 <= ratio.
 
+Let apart : certificate label mu ratio (fun s s' => (s != s')%:R).
+Proof.
+split=> [x y|x y]; first exact: ler0n.
+rewrite /gamma_at_most; have [->|xy] := eqVneq x y.
+  rewrite eqxx => f [f01 _]; rewrite -oppr_ge0 -sumrN; apply: sumr_ge0 => i _; have /andP[f0 _] := f01 i.
+  by rewrite oppr_ge0 mulr_le0_ge0// subr_le0 ler_pemull.
+case: ifP => // _ f [f01 _]; rewrite -(mu_sum1 x); apply: ler_sum => i _; have /andP[f0 f1] := f01 i.
+apply: (@le_trans _ _ (mu x i * f i)); last by rewrite ler_pimulr.
+by rewrite ler_wpmul2r// ler_subl_addr ler_addl mulr_ge0// (le_trans ler01).
+Qed.
+
 Example same_state (T : nat) (s : S) E : (0 < T)%N -> seen label mu T s E <= ratio * seen label mu T s E.
 Proof.
 move=> T0; rewrite -subr_le0.
-have c : certificate label mu ratio (fun s s' => (s != s')%:R).
-  split=> [x y|x y]; first exact: ler0n.
-  rewrite /gamma_at_most; have [->|xy] := eqVneq x y.
-    rewrite eqxx => f [f01 _]; rewrite -oppr_ge0 -sumrN; apply: sumr_ge0 => i _; have /andP[f0 _] := f01 i.
-    by rewrite oppr_ge0 mulr_le0_ge0// subr_le0 ler_pemull.
-  case: ifP => // _ f [f01 _]; rewrite -(mu_sum1 x); apply: ler_sum => i _; have /andP[f0 f1] := f01 i.
-  apply: (@le_trans _ _ (mu x i * f i)); last by rewrite ler_pimulr.
-  by rewrite ler_wpmul2r// ler_subl_addr ler_addl mulr_ge0// (le_trans ler01).
-by have := certificate_bounds_delta mu_ge0 mu_sum1 ratio_ge1 c s s E T0; rewrite eqxx.
+by have := certificate_bounds_delta mu_ge0 mu_sum1 ratio_ge1 apart s s E T0; rewrite eqxx.
+Qed.
+
+Example no_distance (s : S) : ld label mu ratio (s, s) = 0.
+Proof.
+have [_ least] := ld_is_least_fixed label mu_ge0 mu_sum1 ratio_ge1.
+have ge0 (p : S * S) : 0 <= (p.1 != p.2)%:R :> R by exact: ler0n.
+have h : above_gamma label mu ratio (fun p => (p.1 != p.2)%:R).
+  by split=> // p; apply/(gamma_at_mostP label mu_ge0 mu_sum1 ratio_ge1 p _ ge0); exact: apart.2.
+apply/eqP; rewrite eq_le; apply/andP; split; last exact: ld_ge0.
+by have := least _ h (s, s); rewrite /= eqxx.
 Qed.
 End Chain.
 
@@ -163,7 +176,7 @@ End Chain.
 Example half_way (R : realFieldType) (lgd : unit -> R) : (forall i, 0 <= lgd i) ->
   (forall i, held (fun x i => (x i + 1) / 2) (fun=> 1) lgd i = lgd i) -> forall i, lgd i <= 1.
 Proof.
-apply: ld_is_lgd => [x y xy i|t x y _ _ _ i|_|_|x _ xx i].
+apply: ld_is_lgd => [x y _ xy i|t x y _ _ _ i|_|_|x _ xx i].
 - by rewrite ler_pmul2r ?invr_gt0 ?ltr0n// ler_add2r.
 - by rewrite le_eqVlt; apply/orP; left; apply/eqP; field.
 - exact: ler01.
