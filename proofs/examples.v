@@ -91,6 +91,10 @@ by have [_ /(_ wv)] := @swap_metric_loss R _ 3 c (fun=> 1) 1 c0 cs ct ler01 (fun
 Qed.
 End Bits.
 
+(* A die from three bits *)
+Example a_die (R : realType) : ((fun rounds => chance R (uniform_below 6 3 rounds) (pred1 5%N)) --> (6^-1 : R))%classic.
+Proof. by have [] := @uniform_below_law R 6 3 isT isT 5 isT. Qed.
+
 (* Three pieces of equal length, cut by comparing whole numbers of one bit, then two, then three ... *)
 Section Thirds.
 Variable R : realType.
