@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from symveil.cli.main import COMMANDS, cli
+from symveil.formats.cost_files import CostFiles
+from symveil.formats.sequences.columns import ColumnOptions
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.parameters.declaration import parameters_of
 
 PAGE = Path(__file__).parent / "reference" / "commands.md"
 _OPENING = """\
@@ -17,22 +21,34 @@ _OPENING = """\
 
 # Commands
 
-`symveil COMMAND --help` prints the same text. Every command exits with 0 when it is done or the property holds, 1 when
-the property does not hold or is undecided, and 2 after bad input, with one line on standard error: what was expected,
-what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains.
+`symveil COMMAND --help` prints the same text, some with a second example. Every command exits with 0 when it is done or
+the property holds, 1 when the property does not hold or is undecided, and 2 after bad input, with one line on standard
+error: what was expected, what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no
+half-written file remains. An output replaces a file of its name.
 
-| command | what it does |
-|---|---|
 """
+TASKS = {
+    "Each sequence by itself": ("privatize", "release", "explain", "audit", "estimate"),
+    "Whole files": ("count", "learn", "synthesize"),
+    "Prepare": ("symbols", "roads", "alphabet"),
+    "Systems and mechanisms": ("opacity", "enforce", "verify"),
+    "Budgets, and what others made": ("ledger", "check", "compare"),
+    "Look around": ("demo", "studio", "reproduce"),
+}
+"""Every command, by what it is for."""
+_GROUPS = {
+    "Options of a mechanism": (MechanismChoice, CostFiles),
+    "Options of columns": (ColumnOptions,),
+    "Other shared options": (),
+}
+"""Shared options by the classes that declare them."""
 _SHARED = """\
 ## Shared options
 
-Options that mean the same in several commands. Each command lists those that it takes; where an option means something
-else, the command has a row of its own for it.
-
-| option | meaning |
-|---|---|
+Options that mean the same in several commands. A command names a group that it takes as a whole, and each option of a
+group that it takes in part. An option that means something else in a command is listed there. All take `--json`.
 """
+EVERYWHERE = "`--json`"
 # every other example is run by a test
 _NOT_RUN = {
     "symveil studio": "  # not run: serves a page until it is closed",
@@ -42,20 +58,43 @@ _NOT_RUN = {
 
 def reference() -> str:
     """The whole page."""
-    overview = "".join(f"| [{c.name}](#symveil-{c.name}) | {_summary(c)} |\n" for c in COMMANDS)
     context = click.Context(cli, info_name="symveil")
     shared = _shared([row for c in COMMANDS for row in _rows(c, context)])
-    listed = "".join(f"{row}\n" for row in sorted(shared, key=lambda row: row.lstrip("|` -")))
+    overview = "".join(
+        f"* {task}: {', '.join(f'[{name}](#symveil-{name})' for name in names)}.\n" for task, names in TASKS.items()
+    )
+    listed = "".join(
+        f"\n### {title}\n\n" + "".join(f"{row}\n" for row in sorted(rows, key=lambda row: row.lstrip("*` -")))
+        for title, rows in _grouped(shared).items()
+    )
     sections = "\n".join(section for c in COMMANDS for section in _sections(c, context, shared))
     return f"{_OPENING}{overview}\n{_SHARED}{listed}\n{sections}"
 
 
-def _summary(command: click.Command) -> str:
-    return " ".join(_paragraphs(command)[0].split())
+def _grouped(rows: Iterable[str]) -> dict[str, list[str]]:
+    """Rows by the group that their options are of."""
+    groups = {title: list[str]() for title in _GROUPS}
+    for row in rows:
+        groups[_group(_name(row))].append(row)
+    return groups
+
+
+def _group(name: str) -> str:
+    """The group of an option; `--person` and `--keep` are of single commands."""
+    for title, kinds in _GROUPS.items():
+        declared = {f"`{each.option}`" for kind in kinds for each in parameters_of(kind)}
+        if name in declared - {"`--epsilon`", "`--person`", "`--keep`", "`--time`"}:
+            return title
+    return next(reversed(_GROUPS))
 
 
 def _paragraphs(command: click.Command) -> list[str]:
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
+    """The paragraphs of a help text, without the second example, which the guides have."""
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
+    return [
+        re.sub(r"(?<=\w): symveil \w+ log\.csv --.*", ".", part.partition(" For example: symveil ")[0])
+        for part in parts
+    ]
 
 
 _REQUIRED = " \\[required\\]"
@@ -83,14 +122,14 @@ def _sections(command: click.Command, parent: click.Context, shared: set[str]) -
     context = click.Context(command, info_name=command.name, parent=parent)
     pieces = [f"## {context.command_path}" if parent.parent is None else f"### {context.command_path}", ""]
     pieces += [line for paragraph in _paragraphs(command) for line in (_text(paragraph), "")]
-    pieces += ["```text", f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}", "```", ""]
+    if any(isinstance(parameter, click.Argument) for parameter in command.params):
+        usage = " ".join(command.collect_usage_pieces(context))
+        pieces += ["```text", f"{context.command_path} {usage}", "```", ""]
     rows = [row for parameter in command.params if (row := _row(parameter, context))]
     if own := [row for row in rows if row.replace(_REQUIRED, "") not in shared]:
-        pieces += ["| option | meaning |", "|---|---|", *own, ""]
-    if names := [
-        _name(row) + " (required)" * (_REQUIRED in row) for row in rows if row.replace(_REQUIRED, "") in shared
-    ]:
-        pieces += [f"[Shared options](#shared-options): {', '.join(names)}.", ""]
+        pieces += [*own, ""]
+    if taken := [row for row in rows if row.replace(_REQUIRED, "") in shared and _name(row) != EVERYWHERE]:
+        pieces += [f"{_taken(taken, shared)}.", ""]
     if command.epilog:
         pieces += [
             "```sh",
@@ -104,9 +143,23 @@ def _sections(command: click.Command, parent: click.Context, shared: set[str]) -
             yield from _sections(command.commands[name], context, shared)
 
 
+def _taken(rows: list[str], shared: set[str]) -> str:
+    """Which shared options a command takes: whole groups by their titles, others by their names."""
+    groups, wholes = _grouped(rows), _grouped(shared)
+    taken = [
+        f"[{title.lower()}](#{title.lower().replace(' ', '-')})"
+        for title in groups
+        if _GROUPS[title] and len(groups[title]) == len(wholes[title])
+    ]
+    in_part = [title for title in groups if not _GROUPS[title] or len(groups[title]) < len(wholes[title])]
+    single = [row for title in in_part for row in groups[title]]
+    named = ", ".join(_name(row) + " (required)" * (_REQUIRED in row) for row in single)
+    return "Also " + ", ".join([*taken, *([f"[shared](#shared-options) {named}"] if named else [])])
+
+
 def _name(row: str) -> str:
     """The names of a row's option, without its value."""
-    cell = row.removeprefix("| `").partition("`")[0]
+    cell = row.removeprefix("* `").partition("`")[0]
     return ", ".join(f"`{name.split()[0]}`" for name in cell.split(", "))
 
 
@@ -116,14 +169,14 @@ def _row(parameter: click.Parameter, context: click.Context) -> str | None:
     if record is None:
         return None
     names, meaning = record
+    meaning = meaning.replace("; a file of that name is replaced", "")  # the page says it once
     if isinstance(parameter.type, click.Choice):  # a long list of choices breaks in a text, not in a name
         names = names.partition(" [")[0]
         *others, last = (f"`{choice}`" for choice in parameter.type.choices)
         meaning = f"{', '.join(others)} or {last}. {_text(meaning)}"
     else:
         meaning = _text(meaning)
-    cells = (f"`{names}`", " ".join(meaning.split()))
-    return "".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells) + "|"
+    return f"* `{names}`: {' '.join(meaning.split())}"
 
 
 def _text(text: str) -> str:

@@ -24,10 +24,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 DOCS = Path(__file__).parent
 TUTORIALS = DOCS / "tutorials"
-NAMES = (
-    *("synthetic-city", "hospital-process", "rush-hour"),
-    *("road-network", "partially-observed-system", "proving-privacy"),
-)
+NAMES = ("synthetic-city", "hospital-process", "road-network", "partially-observed-system", "proving-privacy")
 
 OPENING = """\
 # the examples are in the project's folder, wherever this notebook was opened from

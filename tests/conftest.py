@@ -12,6 +12,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -64,6 +65,13 @@ def days_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("release.protocol", "ledger.accounts", "ledger.charging", "ledger.lifecycle"):
         monkeypatch.setattr(f"symveil.{module}.now", tomorrow)
+
+
+@pytest.fixture
+def set_limits() -> Iterator[Callable[..., None]]:
+    """Other limits of a room until the end of a test: `set_limits(LIMITS, attacker_words=0)`."""
+    with ExitStack() as usual:
+        yield lambda limits, **others: usual.enter_context(limits.changed(**others))
 
 
 def hamming(one: tuple[int, ...], other: tuple[int, ...]) -> int:

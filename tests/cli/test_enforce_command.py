@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from symveil.enforcement import sensitive_only
+from symveil.enforcement.limits import LIMITS
 from symveil.tasks import enforce
 from symveil.verification.opacity import run_observations
 
@@ -159,8 +159,8 @@ def test_a_probability_may_have_more_digits_than_python_prints():
     assert enforce.read_probability("1") == 1
 
 
-def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch):
-    monkeypatch.setattr(sensitive_only, "MOST_OUTCOMES", 2)
+def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch, set_limits):
+    set_limits(LIMITS, outcomes=2)
     arguments = ("enforce", "loop.json", "--epsilon", "1", "--length", "3")
     listed = here(*arguments)
     assert "3 sensitive strings, not listed" in listed.out

@@ -21,11 +21,27 @@ def test_the_command_reference_is_what_help_says() -> None:
 
 def test_the_command_reference_has_every_option() -> None:
     page = make_commands.PAGE.read_text(encoding="utf-8")
+    groups = {title: part.partition("\n#")[0] for title, part in re.findall(r"^### (Options .*)\n([^#]*)", page, re.M)}
+    assert len(groups) == 2
     for command in make_commands.COMMANDS:
         section = page.partition(f"\n## symveil {command.name}\n")[2].partition("\n## ")[0]
-        options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
         assert section
-        assert [option for option in options if f"`{option}" not in section] == []
+        text = section + "".join(part for title, part in groups.items() if f"[{title.lower()}]" in section)
+        options = {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
+        assert [option for option in options - {"--json"} if f"`{option}" not in text] == []
+        assert "--json" in options or command.name == "ledger", "the page says that all commands have it"
+
+
+def test_the_command_reference_lists_shared_options_once() -> None:
+    page = make_commands.PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\* `--[^`]*`: .*$", page, re.M)
+    assert len(rows) > 150
+    assert max(rows.count(row) for row in rows) <= 3  # of the three that mean another map
+
+
+def test_the_command_reference_has_every_command_by_its_task() -> None:
+    named = [name for names in make_commands.TASKS.values() for name in names]
+    assert sorted(named) == sorted(command.name for command in make_commands.COMMANDS)
 
 
 def test_parameters_and_schemas_are_what_the_fields_say() -> None:

@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 SAME = doctest.OutputChecker().check_output
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NAMES = make_notebooks.NAMES
-WITHOUT_PICTURES = {"rush-hour"}
 # what only a machine or a moment has: its folders, other machines, times of execution, addresses of objects
 FOREIGN = {
     "a path": r"(?<![\w.])/(?:tmp|home|root|work|usr|opt|var|Users)/",
@@ -102,14 +101,14 @@ def test_its_pictures_are_there(name: str) -> None:
     pictures = [
         make_notebooks.TUTORIALS / found for found in re.findall(r"\]\((\.\./pictures/[^)]+)\)", markdown(name))
     ]
-    assert pictures or name in WITHOUT_PICTURES
+    assert pictures
     for picture in pictures:
         assert picture.read_text(encoding="utf-8").startswith("<svg"), picture
 
 
 def test_objects_draw_themselves_in_notebooks() -> None:
-    """Every tutorial but two shows a picture as a notebook does: as SVG, or inside HTML."""
-    for name in set(NAMES) - WITHOUT_PICTURES:
+    """Every tutorial but one shows a picture as a notebook does: as SVG, or inside HTML."""
+    for name in NAMES:
         kinds = {kind for cell in code_cells(stored(name)) for out in cell.outputs for kind in out.get("data", {})}
         assert "image/svg+xml" in kinds and (name == "partially-observed-system" or "text/html" in kinds), name
 

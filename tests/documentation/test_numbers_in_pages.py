@@ -15,11 +15,9 @@ from symveil.formats.models import wmod_expressions
 from symveil.formats.sequences import layout
 from symveil.laws import adjacency, losses
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
-from symveil.mechanisms.attacker import view
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
-from symveil.mechanisms.optimal import mechanism as optimal
-from symveil.mechanisms.optimal import programme
-from symveil.models import program
+from symveil.mechanisms.limits import LIMITS as OF_MECHANISMS
+from symveil.models.limits import LIMITS as OF_MODELS
 from symveil.tasks import demo
 from symveil.verification.opacity import absorption, run_observations
 
@@ -56,20 +54,20 @@ LIMITS = [
     ("concepts/models.md", "where there are at most {}", adjacency._ALL_WORDS),
     ("opacity.md", "beyond {} unknowns", absorption.MOST_EXACT_UNKNOWNS),
     ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
-    ("verify.md", "refuses it after {} draws", program._MOST_DRAWS),
+    ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
     ("models.md", "more than {} steps", wmod_expressions.MOST_STEPS),
-    ("mechanisms/optimal.md", "At most {} words of one length", optimal.MOST_WORDS),
-    ("mechanisms/optimal.md", "and {} pairs of adjacent words × released words", programme.MOST_ROWS),
-    ("mechanisms/optimal.md", "({} where ε is so small", programme._MOST_SOLVED),
-    ("how-to/choose.md", "at most {} words", optimal.MOST_WORDS),
+    ("mechanisms/optimal.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),
+    ("mechanisms/optimal.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
+    ("mechanisms/optimal.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),
+    ("how-to/choose.md", "at most {} words", OF_MECHANISMS.now.optimal_words),
     ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
     ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
     ("theory/certificates.md", "Languages of up to {} words are enumerated", enumeration.MOST_WORDS),
     ("theory/beyond-b.md", "up to {} words (", enumeration.MOST_WORDS),
     ("theory/beyond-b.md", "({} with [balance]", effort.MOST_BALANCED_WORDS),
-    ("theory/beyond-b.md", "Up to {} words `auto`", optimal.MOST_WORDS),
+    ("theory/beyond-b.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
     ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
-    ("theory/beyond-b.md", "Languages of up to {} words", view._MOST_WORDS),
+    ("theory/beyond-b.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
     ("theory/beyond-b.md", "more than {} numbers", blocks._MOST_ENTRIES),
     ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
 ]

@@ -11,8 +11,8 @@ import pytest
 
 import symveil as sv
 from cli.running import symveil
-from symveil.enforcement import length_tables
 from symveil.enforcement.combinators import Postprocessed, Restricted
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import all_distances
 from symveil.languages import runs as smallest_graph
 from symveil.randomness import NotPrivateSeededBits
@@ -76,10 +76,10 @@ def test_what_is_drawn_has_the_law_and_is_safe():
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, listed):
+def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, listed, set_limits):
     if listed:  # as for mechanisms whose weights are not exponential in the Hamming distance
         monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
-    monkeypatch.setattr(length_tables, "_AT_ONCE", 300)
+    set_limits(LIMITS, numbers_at_once=300)
     enforced = corrected(3)
     release, law = enforced.mechanism(3), by_definition(enforced.mechanism(3))
     (inputs,), (outputs,) = release.inputs(at_most=5000), release.outputs(at_most=5000)
@@ -106,8 +106,8 @@ def test_where_everything_is_safe_nothing_is_corrected(monkeypatch, hamming):
     assert enforced.mechanism(3).log_probability("abc", "abb") == pytest.approx(plain.log_probability("abc", "abb"))
 
 
-def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_is_taken(monkeypatch):
-    monkeypatch.setattr("symveil.enforcement.losses._MOST_INPUTS", 100)  # 125 observations: too many to compare
+def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_is_taken(set_limits):
+    set_limits(LIMITS, inputs=100)  # 125 observations: too many to compare
     system = busy_system(50, 8)
     chosen, direct = (
         sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism=mechanism) for mechanism in ("auto", "direct")

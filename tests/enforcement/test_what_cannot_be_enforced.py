@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 import symveil as sv
-from symveil.enforcement import losses, sensitive_only
+from symveil.enforcement.limits import LIMITS
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.examples.paper_systems import example_3, example_4
 from symveil.models.stochastic_system import LogicalSystem
@@ -265,12 +265,12 @@ def test_an_absurd_distance_is_answered_at_once(policy):
 
 
 @pytest.mark.parametrize("policy", ["safe", "substitution"])
-def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, policy):
+def test_too_many_substitutes_to_write_out_can_still_be_shown(set_limits, policy):
     """On Σ³ with three events aab has C(3,2)·2² = 12 strings at distance 2; only some of them are safe."""
     (sensitive,) = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2).sensitive
     count = len(sensitive.substitutes)
     assert count == 12 if policy == "substitution" else 1 < count < 12
-    monkeypatch.setattr(sensitive_only, "MOST_SUBSTITUTES", count - 1)
+    set_limits(LIMITS, substitutes=count - 1)
     enforced = sv.enforce_opacity(example_4(), 1, policy=policy, omega=2)
     message = f"{policy}: expected at most {count - 1} substitutes to write out, found {count}; use a smaller omega"
     with pytest.raises(TooLargeError, match=message):
@@ -278,15 +278,15 @@ def test_too_many_substitutes_to_write_out_can_still_be_shown(monkeypatch, polic
     assert tuple(enforced.release("aab")) in {each.observation for each in sensitive.substitutes}
 
 
-def test_too_many_outcomes_together(monkeypatch):
-    monkeypatch.setattr(sensitive_only, "MOST_OUTCOMES", 2)
+def test_too_many_outcomes_together(set_limits):
+    set_limits(LIMITS, outcomes=2)
     enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
     with pytest.raises(TooLargeError, match="at most 2 pairs of what happens and what is shown, found more"):
         _ = enforced.posterior_of_secret
 
 
-def test_too_many_pairs_for_the_true_loss(monkeypatch):
-    monkeypatch.setattr(losses, "_MOST_PAIRS", 1)
+def test_too_many_pairs_for_the_true_loss(set_limits):
+    set_limits(LIMITS, pairs=1)
     enforced = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
     with pytest.raises(TooLargeError, match="loss: expected at most 1 pairs of observations, found more"):
         _ = enforced.epsilon

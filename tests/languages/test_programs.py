@@ -17,8 +17,8 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.models import program as module
 from symveil.models.labelled_chain import LabelledChain
+from symveil.models.limits import LIMITS
 from symveil.models.program import Run
 from symveil.models.program_steps import Draw, Emit, Hide
 
@@ -216,7 +216,7 @@ def test_refused_steps(yielded: object, message: str) -> None:
     assert str(error.value) == message
 
 
-def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_programs(set_limits) -> None:
     def fickle(value: object) -> Generator[Any, Any, Any]:
         yield sv.draw([next(count), 0])
         yield sv.emit(1)
@@ -229,7 +229,7 @@ def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         while True:
             yield sv.emit(1)
 
-    monkeypatch.setattr(module, "_MOST_STEPS", 50)
+    set_limits(LIMITS, steps=50)
     with pytest.raises(
         ModelError, match=r"endless\(0\): expected at most 50 steps; write a loop that .* `yield hide\(endless, …\)`"
     ):
@@ -239,7 +239,7 @@ def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         yield sv.emit(0)
         yield sv.hide(growing, value + 1)
 
-    monkeypatch.setattr(module, "_MOST_STATES", 50)
+    set_limits(LIMITS, states=50)
     with pytest.raises(TooLargeError, match="expected at most 50 states"):
         sv.unroll(growing, [0])
 
@@ -273,7 +273,7 @@ def test_refused_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- programs that have no chain ----------------------------------------------------------------
 
 
-def test_rejection_loops_are_refused_in_one_line_and_solved_as_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejection_loops_are_refused_in_one_line_and_solved_as_functions(set_limits) -> None:
     """`while True` has no last run; the message says where, and the way out gives the exact law."""
 
     def die(run: Run, truth: int) -> None:
@@ -292,7 +292,7 @@ def test_rejection_loops_are_refused_in_one_line_and_solved_as_functions(monkeyp
         while (yield sv.draw([True, False])):
             yield sv.emit(truth)
 
-    monkeypatch.setattr(module, "_MOST_DRAWS", 30)
+    set_limits(LIMITS, draws=30)
     for program in (die, late, shows):
         with pytest.raises(ModelError) as caught:
             sv.unroll(program, [0, 1])
@@ -316,11 +316,11 @@ def test_rejection_loops_are_refused_in_one_line_and_solved_as_functions(monkeyp
     assert sv.smallest_epsilon(chain, delta=0).alpha == 1
 
 
-def test_many_runs_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_runs_are_counted_together(set_limits) -> None:
     def wide(run: Run, truth: int) -> None:
         run.emit(truth + run.draw(list(range(30))) + run.draw(list(range(30))))
 
-    monkeypatch.setattr(module, "_MOST_STEPS_IN_ALL", 3000)
+    set_limits(LIMITS, all_steps=3000)
     with pytest.raises(ModelError, match=r"wide\(0\): expected at most 3000 steps in all its runs"):
         sv.unroll(wide, [0, 1])
 

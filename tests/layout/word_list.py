@@ -42,6 +42,8 @@ SENTENCES: Mapping[str, str] = {
     "worked out": "computed",
     "for want of": "without",
     "the house": "the code",
+    "gone on with": "resumed",
+    "who sees it": "name the actor: the attacker, the analyst",
     "likes": "prefers, or say the number",
 }
 """A word of a sentence, and what to write instead."""

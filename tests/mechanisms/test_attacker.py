@@ -16,6 +16,7 @@ from symveil.mechanisms.attacker import view as attacker
 from symveil.mechanisms.attacker.view import attacker_view
 from symveil.mechanisms.attacker.windows import mean_interval, most_right
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 
 Word = tuple[int, ...]
@@ -204,7 +205,7 @@ def test_a_guess_against_the_released_symbol() -> None:
     assert most_right(5.0, 1.0) == 1.0
 
 
-def test_the_attacker_who_is_played(cases, monkeypatch) -> None:
+def test_the_attacker_who_is_played(cases) -> None:
     """Its exact success, by enumeration, lies between S·min Z/max Z and S, and in the interval of what was played."""
     played = 0
     for name, mechanism, law in cases:
@@ -212,9 +213,7 @@ def test_the_attacker_who_is_played(cases, monkeypatch) -> None:
         if weights is None or mechanism.language.largest_distance == 0:
             continue
         exact = attacker_view(mechanism)
-        with monkeypatch.context() as patched:
-            patched.setattr(attacker, "_MOST_WORDS", 0)
-            patched.setattr(attacker, "_MOST_STEPS", 10**9)
+        with LIMITS.changed(attacker_words=0, attacker_steps=10**9):
             view = attacker_view(mechanism)
         assert view is not None and view.how == "at-least" and view.limit_confidence == 0.95, name
         assert exact.symbol.after <= view.promised <= 1, name
@@ -246,14 +245,12 @@ def test_the_attacker_who_is_played(cases, monkeypatch) -> None:
     assert played > 40
 
 
-def test_others_are_played_too(monkeypatch) -> None:
-    monkeypatch.setattr(attacker, "_MOST_WORDS", 0)
+def test_others_are_played_too() -> None:
     for name in ("online", "permute-and-flip", "inverse"):
         mechanism = KINDS[name](sv.runs(random_chain(2), 4), 1)
-        view = attacker_view(mechanism)
-        monkeypatch.undo()
+        with LIMITS.changed(attacker_words=0):
+            view = attacker_view(mechanism)
         exact = attacker_view(mechanism)
-        monkeypatch.setattr(attacker, "_MOST_WORDS", 0)
         assert view.how == "at-least" and exact.how == "exact"
         assert view.interval[0] <= exact.symbol.after, name
 

@@ -12,10 +12,9 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.languages.run_laws import likeliest_symbols
-from symveil.mechanisms.attacker import versions as attacker_versions
-from symveil.mechanisms.attacker import view as attacker
 from symveil.mechanisms.attacker.versions import attacker_of_versions, plurality_right
 from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.limits import LIMITS
 
 from .test_attacker import KINDS, law_of, random_automaton, random_chain
 
@@ -91,15 +90,14 @@ def test_the_best_guess_with_all_versions_by_definition() -> None:
     assert looked_at > 25
 
 
-def test_versions_that_are_drawn(monkeypatch) -> None:
+def test_versions_that_are_drawn() -> None:
     """Where there are too many sets, some are drawn, each with the best guess: the interval holds the exact answer."""
     drawn = 0
     for name, mechanism in mechanisms():
         if mechanism.language.homogeneous:
             continue
         exact = attacker_of_versions(mechanism, 2)
-        with monkeypatch.context() as patched:
-            patched.setattr(attacker_versions, "_MOST_SETS", 0)
+        with LIMITS.changed(version_sets=0):
             view = attacker_of_versions(mechanism, 2)
         low, high = view.interval
         assert view.how == "at-least" and low <= exact.symbol.after <= high, name
@@ -108,14 +106,13 @@ def test_versions_that_are_drawn(monkeypatch) -> None:
     assert drawn > 15
 
 
-def test_the_attacker_of_several_versions_who_is_played(monkeypatch) -> None:
+def test_the_attacker_of_several_versions_who_is_played() -> None:
     played = 0
     for name, mechanism in mechanisms():
         if mechanism.run_weights is None:
             continue
         exact = attacker_of_versions(mechanism, 3)
-        with monkeypatch.context() as patched:
-            patched.setattr(attacker, "_MOST_WORDS", 0)
+        with LIMITS.changed(attacker_words=0):
             view = attacker_of_versions(mechanism, 3)
         assert view.how == "at-least" and view.versions == 3, name
         assert view.interval[0] <= exact.symbol.after <= view.promised, name

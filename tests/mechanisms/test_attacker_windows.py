@@ -12,9 +12,9 @@ import symveil as sv
 from symveil.laws import public_words as drawing
 from symveil.laws.protection import typical_words
 from symveil.laws.public_words import uniform_words
-from symveil.mechanisms.attacker import view as attacker
 from symveil.mechanisms.attacker import windows as attacker_windows
 from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.limits import LIMITS
 
 from .test_attacker import (
     best_guess,
@@ -52,7 +52,7 @@ def test_the_likeliest_symbol_in_every_window(language) -> None:
         assert ends == list(range(left + 1, language.length + 1))
 
 
-def test_the_limit_is_never_below_the_best_attacker(monkeypatch) -> None:
+def test_the_limit_is_never_below_the_best_attacker() -> None:
     """With what is promised, and with the smallest losses that are true, which leave no room."""
     looked_at, close = 0, 0
     for name, mechanism in small_mechanisms():
@@ -65,8 +65,7 @@ def test_the_limit_is_never_below_the_best_attacker(monkeypatch) -> None:
         smallest = [largest_loss(law, apart, begin) if every else math.inf for apart in range(language.length + 1)]
         for loss_at in (None, lambda apart, smallest=smallest: smallest[apart]):
             exact = attacker_view(mechanism, loss_at=loss_at)
-            with monkeypatch.context() as patched:
-                patched.setattr(attacker, "_MOST_WORDS", 0)
+            with LIMITS.changed(attacker_words=0):
                 view = attacker_view(mechanism, loss_at=loss_at)
             assert view.limit_confidence == 0.95 and exact.limit_confidence is None, name
             assert truth <= view.promised <= 1, name
@@ -85,14 +84,14 @@ def limits(monkeypatch, language, losses, seeds: int) -> list[float]:
     return found
 
 
-def test_the_limit_misses_as_seldom_as_it_says(monkeypatch) -> None:
+def test_the_limit_misses_as_seldom_as_it_says(monkeypatch, set_limits) -> None:
     """60 sets of draws: more than 9 misses of at most 5 % each happen in one of 1,000 such tests. The mean misses."""
     chain = sv.MarkovChain.from_transitions(
         [(*move, "1/2") for move in ("ab", "ac", "da", "de")] + [(*move, 1) for move in ("bd", "cd", "ea")]
     )
     language = sv.runs(chain, 5)
     words = language.enumerate_codes(at_most=100)
-    monkeypatch.setattr(attacker_windows, "_MOST_JUDGING", 60)
+    set_limits(LIMITS, judging_words=60)
     exact = attacker_windows.promised_by_enumeration(words, np.zeros(len(words), dtype=np.int32), 0, lambda d: 0.7 * d)
     assert 0.5 < exact < 0.95
     assert sum(limit < exact for limit in limits(monkeypatch, language, lambda d: 0.7 * d, 60)) <= 9

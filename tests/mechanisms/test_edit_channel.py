@@ -16,7 +16,7 @@ import symveil as sv
 from edit_oracle import Channel, neighbours, words
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import ParameterError, WordError
-from symveil.mechanisms.edit_channel import mechanism as edit_channel
+from symveil.mechanisms.limits import LIMITS
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 from symveil.trellis.semirings import LOGARITHMS
 
@@ -119,9 +119,9 @@ def _fits(seen: Counter, channel: sv.EditChannel, word, count: int) -> bool:
     return chi2.sf(statistic, len(cells)) >= FALSE_ALARM
 
 
-def test_long_insertions_are_drawn_on_beyond_the_first_table(monkeypatch):
+def test_long_insertions_are_drawn_on_beyond_the_first_table(set_limits):
     """With a table of one entry every insertion takes several draws; the law must stay the same."""
-    monkeypatch.setattr(edit_channel, "_GAPS_AT_ONCE", 1)
+    set_limits(LIMITS, gaps_at_once=1)
     channel = channel_of(1, ratio="0.8", power=2, deletion="0.2")
     count = 100_000
     gaps = np.bincount(channel._draw_gaps(count, NotPrivateSeededBits(3)), minlength=12)

@@ -22,7 +22,7 @@ from symveil.languages import run_counts_batch
 from symveil.languages.run_counts import ways_to_finish
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.permute_and_flip import mechanism as permute_and_flip
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.permute_and_flip import race as racing
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.models.markov_chain import MarkovChain
@@ -116,15 +116,14 @@ def test_also_where_floats_decide_nothing(name: str, monkeypatch) -> None:
 
 @pytest.mark.parametrize("hits", [1, 200, 10**6])
 @pytest.mark.parametrize("symbols", [0, 4, 9, 90])
-def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch) -> None:
+def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch, set_limits) -> None:
     language = LANGUAGES["many starts"]
     mechanism = sv.PermuteAndFlip(language, epsilon=2, adjacency=1)
     codes = words(language, 20)
     monkeypatch.setattr(run_counts_batch, "_MOST_HITS", hits)
     monkeypatch.setattr(run_counts_batch, "_MOST_PATHS", symbols * 91 * 4)
     monkeypatch.setattr(run_counts_batch, "_MOST_PRODUCTS", hits)
-    monkeypatch.setattr(racing, "_MOST_RUNNERS", hits)
-    monkeypatch.setattr(permute_and_flip, "_ROWS_AT_ONCE", 7)
+    set_limits(LIMITS, runners=hits, flipped_at_once=7)
     different = np.unique(codes, axis=0)
     cut = list(pieces(language, different))
     assert [part.start for part in cut] == [0, *(part.stop for part in cut[:-1])]

@@ -19,6 +19,7 @@ from symveil.laws.public_words import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.cost_weighted import CostWeighted
+from symveil.mechanisms.limits import LIMITS
 from symveil.tasks.doubts import given_up_notes
 
 SPARSE = sv.MarkovChain.from_transitions(
@@ -221,9 +222,9 @@ def test_four_hidden_symbols_are_certified_by_swaps_on_sparse_graphs_and_not_in_
     assert not model_selection._is_quick(dense, of_many_lengths=False)
 
 
-def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypatch, set_limits) -> None:
     language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
-    monkeypatch.setattr(model_selection, "_MOST_SPARSE_SYMBOLS", len(language.alphabet) - 1)  # as with 10,000 links
+    set_limits(LIMITS, sparse_symbols=len(language.alphabet) - 1)  # as with 10,000 links
     monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
     chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost) == ("exponential", "swap")
@@ -233,7 +234,7 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypa
         other = sv.Exponential(language, epsilon=2, adjacency=adjacency, cost="swap")
         assert model_selection._is_quick(other.weighting, False) == (adjacency == 1)
     # as with 100,000 links: for words of one length, and without the balanced candidates
-    monkeypatch.setattr(model_selection, "_MOST_WORK", 0)
+    set_limits(LIMITS, selection_work=0)
     again = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (again.cost, again.rate) == ("swap", chosen.rate)
     assert "balanced" not in again.chosen_because

@@ -12,7 +12,7 @@ from mechanisms.batch_languages import KEY, OF_EACH_KIND, ROWS
 from mechanisms.random_models import chains, models
 from symveil.errors import ModelError
 from symveil.languages.graph import word_graph
-from symveil.mechanisms.online import batch as online_batch
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.online.batch import OnlineBatch, steps_to_each
 from symveil.mechanisms.online.mechanism import Online
 from symveil.models.markov_chain import MarkovChain
@@ -66,13 +66,12 @@ def test_on_any_model(data) -> None:
     agree(sv.Online(language, epsilon="1/2", adjacency=1, steering=data.draw(st.booleans())), words(language, 25))
 
 
-def test_tables_in_pieces_change_nothing(monkeypatch) -> None:
+def test_tables_in_pieces_change_nothing(set_limits) -> None:
     mechanism = sv.Online(LANGUAGES["dead end"], epsilon="1/4", adjacency=1)
     codes = words(LANGUAGES["dead end"], 80)
     for steps in (1, 6, 13):  # to no symbol, to one, to two of five at once
         for options in (1, 40):
-            monkeypatch.setattr(online_batch, "_MOST_STEPS", steps)
-            monkeypatch.setattr(online_batch, "_MOST_OPTIONS", options)
+            set_limits(LIMITS, online_distances=steps, online_options=options)
             agree(mechanism, codes)
 
 

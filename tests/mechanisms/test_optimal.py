@@ -25,10 +25,10 @@ from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.code_law import excess
-from symveil.mechanisms.optimal import programme as optimal_programme
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.optimal.law import SolvedLaw, allowed_ratio
-from symveil.mechanisms.optimal.mechanism import MOST_WORDS, Optimal
-from symveil.mechanisms.optimal.programme import MOST_ROWS, Programme
+from symveil.mechanisms.optimal.mechanism import Optimal
+from symveil.mechanisms.optimal.programme import Programme
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import precision
 from symveil.randomness import choices
@@ -45,7 +45,9 @@ FEW_WORDS = 24
 def chances(mechanism: Optimal) -> dict[tuple[str, ...], dict[tuple[str, ...], Fraction]]:
     """The table in rationals, by words."""
     symbols = mechanism.alphabet.symbols
-    words = [tuple(symbols[code] for code in row) for row in mechanism.inputs(at_most=MOST_WORDS)[0].tolist()]
+    words = [
+        tuple(symbols[code] for code in row) for row in mechanism.inputs(at_most=LIMITS.now.optimal_words)[0].tolist()
+    ]
     rows, unit = mechanism.table.numerators.tolist(), 1 << mechanism.table.bits
     return {
         word: {other: Fraction(value, unit) for other, value in zip(words, row, strict=True)}
@@ -189,8 +191,8 @@ def test_rays_find_what_the_whole_programme_has(epsilon: int, reach: int) -> Non
         assert (by_rays[word] <= by_rays[other] * ratio * (1 + 1e-12)).all()
 
 
-def test_a_budget_too_small_for_rays_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimal_programme, "_MOST_SOLVED", 100)
+def test_a_budget_too_small_for_rays_is_refused_with_the_count(set_limits) -> None:
+    set_limits(LIMITS, solved_rows=100)
     mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon="1/10", adjacency=1, prior="chain")
     with pytest.raises(
         TooLargeError, match="at most 100 adjacent pairs × released words at this epsilon, found [0-9]+; "
@@ -423,16 +425,18 @@ def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pyt
 def test_a_large_language_is_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     unsolved(monkeypatch)
     with pytest.raises(
-        TooLargeError, match=f"at most {MOST_WORDS} words, found 59049 in .*take mechanism auto"
+        TooLargeError, match=f"at most {LIMITS.now.optimal_words} words, found 59049 in .*take mechanism auto"
     ) as caught:
         sv.Optimal(sv.words("abc", 10), epsilon=1)
     assert "\n" not in str(caught.value)
     size = sv.runs(ROADS, 9).size
-    with pytest.raises(TooLargeError, match=f"at most {MOST_WORDS} words, found {size} in "):
+    with pytest.raises(TooLargeError, match=f"at most {LIMITS.now.optimal_words} words, found {size} in "):
         sv.Optimal(sv.runs(ROADS, 9), epsilon=1, adjacency=1)
-    with pytest.raises(TooLargeError, match=f"at most {MOST_WORDS} words, found more in "):
+    with pytest.raises(TooLargeError, match=f"at most {LIMITS.now.optimal_words} words, found more in "):
         sv.Optimal(sv.runs(ROADS, 10**5), epsilon=1, adjacency=1)
-    with pytest.raises(TooLargeError, match=f"at most {MOST_ROWS} adjacent pairs × released words, found 14289858 in "):
+    with pytest.raises(
+        TooLargeError, match=f"at most {LIMITS.now.optimal_rows} adjacent pairs × released words, found 14289858 in "
+    ):
         sv.Optimal(sv.words("abc", 5), epsilon="1/4", adjacency="all")
     assert [each.rows for each in Optimal(sv.words("ab", 3), epsilon=1).programmes] == [8 * 3 * 8]
     with pytest.raises(ModelError):

@@ -35,14 +35,16 @@ from symveil.parameters.declaration import (
     listing_fields,
     parameters_of,
 )
-from symveil.parameters.documents import schema_of, table_of
+from symveil.parameters.documents import list_of, schema_of
 from symveil.parameters.signature import shows_fields
 from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
 from symveil.studio.forms import Form
 from symveil.studio.panels.release import ReleasePanel
+from symveil.tasks.count import CountOptions, CountParameters
+from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import FileParameters, RunOptions
 
-DESCRIPTIONS = (MechanismChoice, CostFiles, ColumnOptions, RunOptions)
+DESCRIPTIONS = (MechanismChoice, CostFiles, ColumnOptions, RunOptions, CountOptions, LearnOptions)
 EVERY = [(kind, each) for kind in DESCRIPTIONS for each in parameters_of(kind)]
 every_field = pytest.mark.parametrize(("kind", "each"), EVERY, ids=lambda value: getattr(value, "__name__", None))
 
@@ -92,8 +94,8 @@ def test_a_made_up_field_is_an_option_a_form_field_a_rule_of_the_schema_and_a_ro
     assert first_fault({"mood": "bold"}, schema) is None
     assert first_fault({"mood": "sad"}, schema) == '$.mood: expected "calm" or "bold"'
 
-    # a row of the page, and a line of the docstring
-    assert "| `mood` | `--mood calm\\|bold` | Mood of the draw | calm |" in table_of(copy, taken_by=takers)
+    # a line of the page, and one of the docstring
+    assert "* `mood`: *Mood of the draw*; calm." in list_of(copy, taken_by=takers)
     assert "\nmood\n    How the `mechanism` feels: calm, or bold." in str(listing_fields(copy).__doc__)
 
     # a parameter of a function
@@ -116,6 +118,7 @@ def test_a_field_says_what_it_is(kind: type, each: Parameter) -> None:
 
 
 PRIVATIZE = cli.commands["privatize"]
+COMMANDS = {CountOptions: cli.commands["count"], LearnOptions: cli.commands["learn"]}
 NO_OPTION = {
     (MechanismChoice, "costs"): "made from --costs or --places",
     (ColumnOptions, "person_option"): "for messages",
@@ -130,13 +133,13 @@ NOT_BY_NAME = {"not_private", *(each for kind, each in NO_OPTION if kind is Colu
 
 @every_field
 def test_a_field_is_an_option(kind: type, each: Parameter) -> None:
-    """`privatize` takes all of them, and shows what they say."""
+    """`privatize` takes all of them, or `count` or `learn`, and shows what they say."""
     if each.option is None:
         assert (kind, each.name) in NO_OPTION
         return
     if (kind, each.name) == (ColumnOptions, "separator"):
         assert "Wide form" in each.help
-    (option,) = (option for option in PRIVATIZE.params if option.name == each.name)
+    (option,) = (option for option in COMMANDS.get(kind, PRIVATIZE).params if option.name == each.name)
     assert isinstance(option, click.Option) and option.opts == [each.option]
     assert option.is_flag == isinstance(each.domain, Flag) and option.multiple == isinstance(each.domain, Several)
     assert str(option.help).split() == re.sub(r"`([a-z_]+)`", _typed, each.help).split()
@@ -219,6 +222,7 @@ WIDER = {
     [
         (ChoiceParameters, (MechanismChoice,), {"not_private"}),
         (FileParameters, (MechanismChoice, ColumnOptions, RunOptions), NOT_BY_NAME),
+        (CountParameters, (ColumnOptions, CountOptions), {"keep", "attributes", "person_option"}),
     ],
 )
 def test_typed_keyword_arguments_are_the_fields(types: type, kinds: tuple[type, ...], without: set[str]) -> None:
@@ -230,7 +234,14 @@ def test_typed_keyword_arguments_are_the_fields(types: type, kinds: tuple[type, 
         assert narrow <= set(kind.split(" | ")), (name, every[name], kind)
 
 
-@pytest.mark.parametrize(("function", "kinds"), [(sv.privatize_file, (MechanismChoice, ColumnOptions, RunOptions))])
+@pytest.mark.parametrize(
+    ("function", "kinds"),
+    [
+        (sv.privatize_file, (MechanismChoice, ColumnOptions, RunOptions)),
+        (sv.count, (CountOptions,)),
+        (sv.learn, (LearnOptions,)),
+    ],
+)
 def test_a_signature_shows_the_fields(function: Callable[..., object], kinds: tuple[type, ...]) -> None:
     shown = inspect.signature(function).parameters
     for kind in kinds:

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -245,13 +246,26 @@ def families():
 @pytest.mark.parametrize(
     ("name", "family"), list(families()), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_what_a_mechanism_worked_out_is_in_the_settings(name, family):
-    """What is drawn with besides the parameters: each mechanism has something of the kind, and all of it is kept."""
-    (chosen,) = family.parts(np.array([3])).values()
-    kept = settings.decisions(chosen)
-    assert kept["mechanism"] == chosen.name
-    assert {"edit": "parameters", "staircase": "first_step"}.get(chosen.name, "rate") in kept
-    assert all("object at" not in value for value in kept.values())
+def test_the_laws_that_words_are_drawn_by_are_in_the_settings(name, family):
+    """The law of every length decides, and nothing else does: another rate is another release, another proof is not."""
+    decided = settings.decisions(family, np.array([3]))
+    own = family.of_length(3)
+    assert decided.mechanism == own.name and settings.decisions(family, np.array([3])) == decided
+    unknown = settings.decisions(family, None)
+    assert unknown == (decided if family.metric == "levenshtein" else settings.Decisions(family.name, None))
+    assert settings.decisions(own, np.array([3])) == decided
+    other = type(own).from_law(_other_law(own.law))
+    assert settings.decisions(other, np.array([3])) != decided
+    if own.law.certificate is not None:
+        proved_otherwise = replace(own.law, certificate=replace(own.law.certificate, proof="another"))
+        assert settings.decisions(type(own).from_law(proved_otherwise), np.array([3])) == decided
+
+
+def _other_law(law):
+    """The law at another rate; an edit channel has four numbers in the place of one."""
+    if law.channel is not None:
+        return replace(law, channel=replace(law.channel, ratio=law.channel.ratio / 2))
+    return replace(law, rate=law.rate / 2)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"asked": 1, "made_by": 2, "worked_out": 3}'])
@@ -265,10 +279,10 @@ def test_settings_that_nobody_wrote(place, monkeypatch, text):
 
 
 def test_settings_that_are_kept_are_read_again():
-    one = settings.Settings(options={"epsilon": "1", "offset": Fraction(1)}, made_by={"version": "1"}, worked_out="x")
+    one = settings.Settings(options={"epsilon": "1", "offset": Fraction(1)}, made_by={"version": "1"}, laws="x")
     again = settings.Settings.read(one.text())
     assert again.text() == one.text() and one.differences(again) == [] and again.options_text() == one.options_text()
-    other = settings.Settings(options={"epsilon": "2", "offset": Fraction(1)}, made_by={}, worked_out=None)
+    other = settings.Settings(options={"epsilon": "2", "offset": Fraction(1)}, made_by={}, laws=None)
     assert other.differences(one) == [
         "another epsilon (1 then, 2 now)", "another version (1 then, None now)", "other rates of the mechanism"
     ]  # fmt: skip

@@ -12,13 +12,12 @@ from symveil.cli.output import command, print_result, require_suffix
 from symveil.cli.single_options import (
     event_options,
     json_option,
+    map_options,
     number_option,
     out_option,
-    places_option,
     time_option,
     timezone_option,
     wide_form_options,
-    zones_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -35,8 +34,7 @@ _USUAL = "2..5"
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @out_option("The report, as HTML, readable for you only: it depends on the secret sequences", required=False)
-@places_option
-@zones_option
+@map_options
 @number_option("--top", "N", text="How many patterns count; of a table, how many rows.", default=100)
 @click.option(
     "--patterns", metavar="K|K..L", help="How many symbols a pattern has, 2..5 by default; not for a table of counts."

@@ -20,26 +20,19 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import (
     again_option,
-    confidence_option,
-    durations_option,
+    count_options,
     engine_options,
     epsilon_option,
     event_options,
     file_option,
     json_option,
     ledger_option,
-    neighbours_option,
-    number_option,
     out_option,
-    period_option,
     person_option,
-    places_option,
     release_id_option,
     spreadsheet_option,
     time_option,
-    timezone_option,
     wide_form_options,
-    zones_option,
 )
 from symveil.cli.values import PATH, read_confidence
 
@@ -66,38 +59,11 @@ _COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
 @epsilon_option(required=True)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
-@click.option(
-    "--delta",
-    metavar="D",
-    help="Instead of --alphabet or --model: show the rows that are frequent enough. Another promise: (epsilon, delta).",
-)
+@count_options("delta")
 @person_option
-@click.option(
-    "--bound",
-    metavar="L|auto|normalised",
-    default="auto",
-    show_default=True,
-    help="What one person adds at most: a number, chosen privately, or 1 shared among all their records.",
-)
-@places_option
-@zones_option
-@number_option("--max-length", "N", text="The longest sequence that counts, a public number; longer ones add nothing.")
+@count_options("bound", "places", "zones", "max_length")
 @time_option
-@timezone_option
-@click.option(
-    "--by",
-    metavar="WHAT",
-    help="Of times: hour, weekday, hour-of-week, week or month of starts; move or activity of waits.",
-)
-@period_option
-@durations_option
-@click.option("--cap", metavar="C", help="Of mean-waits: longer waits count as so long, such as 7d.")
-@click.option(
-    "--from", "threshold", metavar="T", help="Of longest-waits: from which wait on one is called long; 14d by default."
-)
-@click.option("--quantiles", metavar="P,...", help="Of durations and cycle-times: which quantiles, such as 0.5,0.9.")
-@neighbours_option
-@confidence_option
+@count_options("timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence")
 @ledger_option(required=False)
 @release_id_option(required=False)
 @again_option

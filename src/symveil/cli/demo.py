@@ -56,9 +56,9 @@ def demo_command(out: Path, as_json: bool) -> None:
 def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
     """Open the studio: one local page over all of this.
 
-    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens carries a token:
-    who does not know it, another account of the machine for example, is refused. A port that another program holds is
-    refused as well; --port 0 takes a free one.
+    It listens on 127.0.0.1 only, and nothing leaves the machine. The address that it prints and opens has a token, and
+    requests without it, from another account of the machine for example, are refused. A port that another program holds
+    is refused as well; --port 0 takes a free one.
 
     The panel Ledger looks at --ledger and changes nothing. With --json the document has the address.
     """

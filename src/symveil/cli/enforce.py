@@ -90,15 +90,13 @@ def enforce_command(
 ) -> int:
     """Replace what a system shows so that no secret is given away.
 
-    MODEL is the system. private: every observation is released by a mechanism that shows safe observations of its
-    length only, nearer ones likelier: differentially private with --epsilon. safe: only
-    sensitive strings are replaced, by safe ones at distance exactly --omega. substitution: by any
-    string at that distance (Z25 §5). insertion: events are shown that did not happen, so that an observer is never
-    sure; edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic,
-    and where there is none, the answer is a proof. A --log of observations is replaced into --out,
-    with its ids and what is to be kept; true times of events do not pass. With --ledger or --release-id the policy
-    private makes it a release: persons are charged first, and symveil check rechecks its manifest. Exit status 0:
-    enforced; 1: cannot be, and for which observation.
+    MODEL is the system. private: every observation is replaced by a safe one of its length, nearer ones likelier:
+    differentially private with --epsilon. safe: only sensitive strings are replaced, by safe ones at distance exactly
+    --omega. substitution: by any string at that distance (Z25 §5). insertion: events are shown that did not happen;
+    edit: and others are left out; supervisor: controllable events are prevented. These three are deterministic, and
+    where there is none, the answer is a proof. A --log of observations is replaced into --out, with its ids; true times
+    of events do not pass. With --ledger or --release-id the policy private makes it a release: persons are charged
+    first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.parameters.signature import described

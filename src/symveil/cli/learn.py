@@ -15,28 +15,21 @@ from symveil.cli.options import public_support
 from symveil.cli.output import command, print_facts, print_json, print_notes, print_table
 from symveil.cli.single_options import (
     again_option,
-    choice_option,
-    constraint_option,
-    durations_option,
     engine_options,
     epsilon_option,
     event_options,
     file_option,
     json_option,
+    learn_options,
     ledger_option,
-    neighbours_option,
-    no_repeats_option,
     number_option,
     out_option,
-    period_option,
     person_option,
-    places_option,
     release_id_option,
+    rule_options,
     size_options,
     time_option,
-    timezone_option,
     wide_form_options,
-    zones_option,
 )
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -66,26 +59,10 @@ _A_MODEL_IS_A_RELEASE = (
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
 @person_option
-@places_option
-@zones_option
-@choice_option("--kind", of=("auto", "trips", "log"), text="With --epsilon: of trips, or of the cases of an event log.")
+@learn_options("places", "zones", "kind")
 @time_option
-@period_option
-@durations_option
-@timezone_option
-@click.option("--time-share", metavar="S", help="With --time: what times get of epsilon; 0.4 by default.")
-@click.option(
-    "--attribute",
-    "attributes",
-    metavar="COL=VALUES",
-    multiple=True,
-    help="With --time: another attribute of events and its public values, a file with one in each line or edges of "
-    "bins of a number such as 0,10,100. Repeatable.",
-)
-@click.option("--attribute-share", metavar="S", help="What each attribute gets of epsilon; 0.1 by default.")
-@no_repeats_option
-@constraint_option
-@neighbours_option
+@learn_options("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
+@learn_options("no_repeats", "constraint", "neighbours")
 @ledger_option(required=False)
 @release_id_option(required=False)
 @again_option
@@ -228,8 +205,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
 @out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
-@no_repeats_option
-@constraint_option
+@rule_options
 @json_option
 def synthesize_command(
     model: Path, count: int, out: Path, separator: str, no_repeats: bool, constraint: Path | None, as_json: bool

@@ -40,7 +40,7 @@ def ledger_command() -> None:
 def status_command(ledger: str, person: str | None, as_json: bool) -> None:
     """Show how much was spent and how much is left.
 
-    Beside each amount stands its unit: between which words it bounds the loss.
+    Each amount has its unit: between which words it bounds the loss.
     """
     from symveil.tasks.budgets import ledger_status, person_status, status_report
 

@@ -72,7 +72,7 @@ def audit_command(
 ) -> int:
     """Compute the exact worst-case loss of a mechanism.
 
-    The loss at every distance stands beside its proved bound, where all pairs can be compared.
+    Where all pairs can be compared, the loss at every distance is shown beside its proved bound.
     A small language is enumerated, or the loss is proved on the mechanism's chain. Exit status 0: it is at most
     epsilon; 1: it is not.
 

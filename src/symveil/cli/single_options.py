@@ -52,27 +52,34 @@ time_step_option = options_of(RunOptions, "time_step")
 
 person_option = options_of(ColumnOptions, "person")
 
-neighbours_option = choice_option(
-    "--neighbours",
-    of=("add-remove", "replace"),
-    text="Which files are to look alike: without a person, or with other records in their place.",
-)
 
-no_repeats_option = click.option(
-    "--no-repeats", is_flag=True, help="Words have every symbol at most once; others are illegal."
-)
+def _count_options() -> type:
+    from symveil.tasks.count import CountOptions
 
-constraint_option = file_option("--constraint", text="A model: words must be words of it too.")
+    return CountOptions
 
-places_option = file_option("--places", text="Where symbols lie: CSV with symbol, x, y.")
 
-zones_option = click.option(
-    "--zones", metavar="G|FILE", help="Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone."
-)
+def _learn_options() -> type:
+    from symveil.tasks.learn_privately import LearnOptions
 
-confidence_option = click.option(
-    "--confidence", metavar="C", default="0.95", show_default=True, help="How often intervals are to cover."
-)
+    return LearnOptions
+
+
+def count_options(*names: str) -> Option:
+    """Of the fields of `CountOptions` those of these names."""
+    return options_of(_count_options, *names)
+
+
+def learn_options(*names: str) -> Option:
+    """Of the fields of `LearnOptions` those of these names."""
+    return options_of(_learn_options, *names)
+
+
+map_options = count_options("places", "zones")
+
+rule_options = learn_options("no_repeats", "constraint")
+
+confidence_option = count_options("confidence")
 
 over_budget_option = options_of(RunOptions, "over_budget")
 
@@ -139,16 +146,6 @@ time_option = click.option(
 timezone_option = options_of(RunOptions, "timezone")
 
 private_times_options = options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
-
-period_option = click.option(
-    "--period", metavar="A..B", help="Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31."
-)
-
-durations_option = click.option(
-    "--durations",
-    metavar="A..B|EDGES",
-    help="Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
-)
 
 size_options = options_of(RunOptions, "longest", "gzip_ratio")
 """What is too large to be meant."""

@@ -156,7 +156,7 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     """List the symbols of a public log.
 
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
-    one depends on single persons, and the list would tell that without any epsilon.
+    one depends on single persons, and the list would reveal that without any epsilon.
     """
     from symveil.storage.files import write_text
     from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of

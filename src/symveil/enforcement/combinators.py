@@ -25,6 +25,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.calibration.search import largest_rate
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import EnumeratedLoss, all_distances, distance_counts, log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.run_draws import total_weight
@@ -173,7 +174,6 @@ class Restricted(DistanceWeighted):
 
 
 _CORRECTION_RATE, _LARGEST_EXPONENT = Fraction(16), Fraction(500)
-_MOST_CORRECTIONS, _CORRECTED_AT_ONCE = 400_000_000, 2_000_000
 _SEED, _DRAWS = 23, 64
 
 
@@ -233,13 +233,13 @@ class Correction:
     def chances(self, shown: Codes) -> Iterator[tuple[slice, Floats]]:
         """Pr(x is shown | o was drawn) for each unsafe o, a row, and each safe x of `shown`: some rows at a time."""
         pairs = len(self.unsafe) * max(len(shown), 1)
-        if pairs > _MOST_CORRECTIONS:
+        if pairs > LIMITS.now.corrections:
             raise TooLargeError(
-                f"enforcement: expected at most {_MOST_CORRECTIONS} pairs of an unsafe observation and what is shown "
-                f"instead, found {pairs}; use a smaller length"
+                f"enforcement: expected at most {LIMITS.now.corrections} pairs of an unsafe observation and what is "
+                f"shown instead, found {pairs}; use a smaller length"
             )
         by_distance = np.exp(-float(self.rate) * np.arange(self.possible.length + 1))
-        step = max(1, _CORRECTED_AT_ONCE // max(len(shown), 1))
+        step = max(1, LIMITS.now.corrected_at_once // max(len(shown), 1))
         for begin in range(0, len(self.unsafe), step):
             rows = slice(begin, begin + step)
             distance = all_distances(self.unsafe[rows], shown)

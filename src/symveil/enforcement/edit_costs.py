@@ -13,12 +13,10 @@ from math import lcm
 from flint import fmpq
 
 from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Reply, Solved, built, replies
+from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
 from symveil.graphs.strong_components import strong_components
 from symveil.graphs.walk import Walk
-
-_MOST_POSITIONS = 3_000
-_MOST_REPLIES = 200_000
 
 Position = tuple[int, int]
 
@@ -72,10 +70,10 @@ def _play(game: EditGame, solved: Solved, costs: EditCosts) -> _Play:
                 [(int(each.cost * scale), walk.meet((after, each.after), number, None)) for each in results]
             )
             play.replies[-1].append(results)
-        if len(walk) > _MOST_POSITIONS or count > _MOST_REPLIES:
+        if len(walk) > LIMITS.now.positions or count > LIMITS.now.replies:
             raise TooLargeError(
-                f"synthesis: expected at most {_MOST_POSITIONS} positions and {_MOST_REPLIES} answers to find the "
-                "cheapest, found more; leave the costs out, or name fewer insertable events"
+                f"synthesis: expected at most {LIMITS.now.positions} positions and {LIMITS.now.replies} answers to "
+                "find the cheapest, found more; leave the costs out, or name fewer insertable events"
             )
     return play
 

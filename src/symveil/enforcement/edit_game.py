@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from symveil.enforcement.limits import LIMITS
 from symveil.errors import WordError
 from symveil.graphs.state_sets import Image, StateSet, members, set_of
 from symveil.graphs.walk import Walk
@@ -35,10 +36,6 @@ from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observation import Observed
 
 Events = tuple[int, ...]
-
-# A refutation is a list of observations for people; beyond this many it is not written out.
-_MOST_REFUTING = 1_000
-_MOST_SPARED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +208,10 @@ class EditGame:
                     border.append((longer, self.true_moves[x][event], after))
                 else:
                     unanswered.append(longer)
-            if len(unanswered) + len(border) > _MOST_REFUTING:
+            if len(unanswered) + len(border) > LIMITS.now.refuting:
                 return None
         in_order = sorted(unanswered, key=lambda events: (len(events), events))
-        for each in reversed(in_order) if len(in_order) <= _MOST_SPARED else ():
+        for each in reversed(in_order) if len(in_order) <= LIMITS.now.spared else ():
             others = [other for other in in_order if other != each]
             if self.is_refuted_by(others):
                 in_order = others

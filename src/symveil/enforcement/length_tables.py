@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.enforcement.combinators import Correction, Floats, Postprocessed, Restricted, one_hot
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import EnumeratedLoss, all_distances, distance_counts, log_sums, log_totals
 from symveil.errors import TooLargeError
 from symveil.languages.free import words
@@ -34,9 +35,6 @@ AUTO, DIRECT, CORRECTED = RELEASES = ("auto", "direct", "corrected")
 """How every observation is released: by weights on safe observations only, or by a mechanism for all of them whose
 outcomes are corrected to safe ones; "auto" is the one of these with the least expected error."""
 
-_MOST_OUTPUTS = 4_000_000
-_MOST_LAWS = 2_000
-_MOST_PAIRS, _AT_ONCE = 200_000_000, 2_000_000
 _COMPARED, _CLEARLY = 64, 0.97  # so many public observations; what is less plain must have less error than that share
 
 
@@ -89,7 +87,7 @@ class LengthTables:
     @computed_once
     def outputs(self) -> Codes:
         """The safe observations, in alphabetical order."""
-        return self.safe.enumerate_codes(at_most=_MOST_OUTPUTS)
+        return self.safe.enumerate_codes(at_most=LIMITS.now.outputs)
 
     @property
     def runs(self) -> ObservationTable:
@@ -145,10 +143,10 @@ def _corrected_effect(release: Postprocessed, runs: ObservationTable, progress: 
     correction = release.correction
     every = correction.listed
     is_unsafe = correction.safe.first_impossible(every) > 0
-    if len(runs.codes) * len(correction.unsafe) > _MOST_PAIRS:
+    if len(runs.codes) * len(correction.unsafe) > LIMITS.now.judged_pairs:
         raise TooLargeError(
-            f"enforcement: expected at most {_MOST_PAIRS} pairs of an observation and an unsafe one, found more; use a "
-            "smaller length"
+            f"enforcement: expected at most {LIMITS.now.judged_pairs} pairs of an observation and an unsafe one, "
+            "found more; use a smaller length"
         )
     rate = release.through.hamming_rate
     if rate is not None:
@@ -178,7 +176,7 @@ def _unsafe_rows(
     """Some runs at a time, ln Pr(each unsafe observation is drawn | run)."""
     symbols = len(correction.possible.alphabet)
     unsafe = one_hot(correction.unsafe, symbols)
-    step = max(1, _AT_ONCE // max(len(unsafe), 1))
+    step = max(1, LIMITS.now.numbers_at_once // max(len(unsafe), 1))
     for begin in range(0, len(runs.codes), step):
         part = slice(begin, begin + step)
         alike = one_hot(runs.codes[part], symbols) @ unsafe.T
@@ -187,10 +185,10 @@ def _unsafe_rows(
 
 def _listed_laws(release: Postprocessed, runs: ObservationTable, every: Codes, progress: Progress) -> Floats:
     """ln P(o|w) of the mechanism, for every run's observation w."""
-    if max(len(every), len(runs.codes)) > _MOST_LAWS:
+    if max(len(every), len(runs.codes)) > LIMITS.now.judged:
         raise TooLargeError(
-            f"enforcement: expected at most {_MOST_LAWS} observations to judge {release.described} by, found more; use "
-            "a smaller length (the policy private releases without such a list)"
+            f"enforcement: expected at most {LIMITS.now.judged} observations to judge {release.described} by, "
+            "found more; use a smaller length (the policy private releases without such a list)"
         )
     logs = np.empty((len(runs.codes), len(every)))
     for row, word in enumerate(runs.codes):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
@@ -32,8 +33,6 @@ from symveil.verification.opacity.safe_observations import Events
 Table = NDArray[Any]
 Numbers = NDArray[np.int64]
 
-# Of one table, at eight bytes each.
-MOST_NUMBERS = 20_000_000
 # So many pairs are quicker to list.
 _FEW_PAIRS = 100_000
 
@@ -148,18 +147,11 @@ class _Exchange:
         """Refuse tables that are too large before any of them is made."""
         for number, ((last, _), (_, rest)) in enumerate(zip(self._prefixes, self._suffixes, strict=True)):
             numbers = len(last) * (int(rest.max(initial=0)) + 1) * (width + 1 + (number if grows else 0))
-            if numbers > MOST_NUMBERS:
+            if numbers > LIMITS.now.table_numbers:
                 raise TooLargeError(
-                    f"distances: expected at most {MOST_NUMBERS} numbers in a table, found {numbers}; use a shorter "
-                    "length"
+                    f"distances: expected at most {LIMITS.now.table_numbers} numbers in a table, found {numbers}; use "
+                    "a shorter length"
                 )
-
-
-_MOST_PAIRS = 5_000_000
-_MOST_INPUTS = 3_000
-_MOST_DISTANCES = 4_000_000
-_MOST_COMPARISONS = 400_000_000
-_COMPARED_AT_ONCE = 10_000_000
 
 
 def loss_of_laws(laws: Mapping[Events, Mapping[Events, Fraction]], adjacency: int) -> Guarantee:
@@ -177,9 +169,9 @@ def loss_of_laws(laws: Mapping[Events, Mapping[Events, Fraction]], adjacency: in
     for inputs in by_length.values():
         for one, other in combinations(inputs, 2):
             pairs += 1
-            if pairs > _MOST_PAIRS:
+            if pairs > LIMITS.now.pairs:
                 raise TooLargeError(
-                    f"loss: expected at most {_MOST_PAIRS} pairs of observations, found more; use a smaller length"
+                    f"loss: expected at most {LIMITS.now.pairs} pairs of observations, found more; use a smaller length"
                 )
             if sum(map(int.__ne__, one, other)) <= adjacency:
                 if laws[one].keys() != laws[other].keys():
@@ -205,16 +197,16 @@ class EnumeratedLoss:
     def of(cls, inputs: RunLanguage, outputs: RunLanguage, reach: int) -> EnumeratedLoss | None:
         """None where they are too many."""
         try:
-            given = inputs.enumerate_codes(at_most=_MOST_INPUTS)
-            shown = outputs.enumerate_codes(at_most=_MOST_DISTANCES // len(given))
+            given = inputs.enumerate_codes(at_most=LIMITS.now.inputs)
+            shown = outputs.enumerate_codes(at_most=LIMITS.now.distances // len(given))
         except TooLargeError:
             return None
         distance, between = all_distances(given, shown), all_distances(given, given)
         pairs = np.argwhere((between > 0) & (between <= reach))
-        if len(pairs) * len(shown) > _MOST_COMPARISONS:
+        if len(pairs) * len(shown) > LIMITS.now.comparisons:
             return None
         size = inputs.length + 1
-        parts = np.array_split(pairs, len(pairs) * len(shown) // _COMPARED_AT_ONCE + 1)
+        parts = np.array_split(pairs, len(pairs) * len(shown) // LIMITS.now.compared_at_once + 1)
         farther = [(distance[part[:, 1]] - distance[part[:, 0]]).max(axis=1, initial=-size) for part in parts]
         return cls(counts_by_row(distance, size), pairs, np.concatenate(farther).astype(np.int64))
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.length_tables import AUTO, LengthTables
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.safe import safe_diagram
-from symveil.enforcement.sensitive_only import MOST_OUTCOMES
 from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
@@ -116,7 +116,7 @@ class PrivatePolicy:
         """For each sensitive string of a length the probabilities of the outputs: together they take far less time."""
         strings = [events for events in self._runs.sensitive if len(events) == length]
         mechanism, outputs = self.mechanism(length), self._tables[length].outputs
-        if not strings or len(strings) * len(outputs) > MOST_OUTCOMES:
+        if not strings or len(strings) * len(outputs) > LIMITS.now.outcomes:
             return {}
         return dict(zip(strings, mechanism.laws(np.array(strings, dtype=np.int32), outputs), strict=True))
 

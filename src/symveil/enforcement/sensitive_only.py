@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from flint import fmpq
 
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import loss_of_laws
 from symveil.enforcement.safe import AnySubstitutes, SafeSubstitutes
 from symveil.errors import ParameterError, TooLargeError, WordError
@@ -24,9 +25,6 @@ from symveil.randomness import BitSource
 from symveil.verification.opacity import run_observations
 from symveil.verification.opacity.run_observations import RunObservations
 from symveil.verification.opacity.safe_observations import Events
-
-# The substitutes of one string, and of all strings together, are not listed where they are more than this.
-MOST_SUBSTITUTES, MOST_OUTCOMES = 1_000_000, 5_000_000
 
 
 class SensitiveOnlyPolicy:
@@ -61,10 +59,10 @@ class SensitiveOnlyPolicy:
         if self._runs.safe.is_safe(events):
             return {events: Fraction(1)}
         count = self._substitutes.count(events)
-        if count > MOST_SUBSTITUTES:
+        if count > LIMITS.now.substitutes:
             raise TooLargeError(
-                f"{self.name}: expected at most {MOST_SUBSTITUTES} substitutes to write out, found {count}; use a "
-                "smaller omega or length"
+                f"{self.name}: expected at most {LIMITS.now.substitutes} substitutes to write out, found {count}; use "
+                "a smaller omega or length"
             )
         return dict.fromkeys(self._substitutes.listed(events), Fraction(1, count)) if count else {}
 
@@ -128,9 +126,9 @@ class SensitiveOnlyPolicy:
 
 def require_few_outcomes(outcomes: int) -> None:
     """Refuse, before the work, to list more outcomes than fit into the memory."""
-    if outcomes > MOST_OUTCOMES:
+    if outcomes > LIMITS.now.outcomes:
         raise TooLargeError(
-            f"enforcement: expected at most {MOST_OUTCOMES} pairs of what happens and what is shown, found "
+            f"enforcement: expected at most {LIMITS.now.outcomes} pairs of what happens and what is shown, found "
             "more; use a smaller length"
         )
 

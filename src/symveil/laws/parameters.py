@@ -14,6 +14,7 @@ from symveil.numbers.rationals import Number, exact
 Calibration = Literal["tight", "classic"]
 Utility = Literal["distance", "inverse"]
 Adjacency = int | Literal["all"]
+Cap = int | Literal["none"]
 
 _LARGEST_EPSILON = 10**9
 _MOST_DIGITS = 400
@@ -118,3 +119,32 @@ def read_metric(value: str, *, max_length: int | None = None) -> Metric:
             "max_length", expected="metric levenshtein with it: otherwise the length itself is public", found=max_length
         )
     return value  # type: ignore[return-value]  # just checked
+
+
+def read_cap(value: Cap | str | None) -> Cap | None:
+    """The most that a symbol costs: a whole number, or "none"; None: chosen.
+
+    >>> read_cap("3"), read_cap("none"), read_cap(None)
+    (3, 'none', None)
+    """
+    if value is None:
+        return None
+    if value == "none":
+        return "none"
+    expected = 'a whole number, 1 or more, or "none"'
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:10])
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1 or value > 10**9:
+        raise ParameterError("cap", expected=expected, found=value)
+    return int(value)
+
+
+def read_step(value: int) -> int:
+    """How wide the first step of a staircase is: a whole number, 1 or more.
+
+    >>> read_step(2)
+    2
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ParameterError("step", expected="a whole number, 1 or more", found=value)
+    return int(value)

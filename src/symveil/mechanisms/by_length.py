@@ -21,6 +21,7 @@ from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, ReleaseChain
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
@@ -39,10 +40,6 @@ def _no_other_length(language: Language, length: int) -> Mechanism:
     """Refuses a length that was not there when laws were calibrated."""
     del language, length
     raise InputError("input: expected one that stays as it is while it is released, found a sequence of another length")
-
-
-_MOST_SHORTER = 64
-"""Up to this b the laws of all shorter words are made beforehand where longer words share one."""
 
 
 class ByLength(Mechanism):
@@ -107,7 +104,7 @@ class ByLength(Mechanism):
     @property
     def needs_lengths(self) -> bool:
         """Whether lengths have laws of their own: not where symbols of all words of b symbols and more are alike."""
-        return self.adjacency > _MOST_SHORTER or self._shared_at(self.adjacency) is None
+        return self.adjacency > LIMITS.now.shared_adjacency or self._shared_at(self.adjacency) is None
 
     def calibrated(self, lengths: Lengths) -> Self:
         """The same with the laws of words of these lengths: of other lengths it releases none.
@@ -260,13 +257,6 @@ class ByLength(Mechanism):
         # laws that were handed over are about the lengths that occur
         shared = self._shared_at(1) if len(self.alphabet) > 1 and self._laws is None else None
         return None if shared is None else shared.rate
-
-    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
-        """The mechanism of each of these lengths that the language has words of."""
-        if lengths is None:
-            return None
-        made = {length: self.of_length(length) for length in np.unique(lengths[lengths > 0]).tolist()}
-        return {str(length): mechanism for length, mechanism in made.items() if mechanism is not None}
 
     def classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these lengths, neighbouring lengths with the same promise as one."""

@@ -40,11 +40,10 @@ from symveil.languages.language import Language
 from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.law import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.trellis.walks import WeightedWalk
-
-_MOST_POWERS = 64  # of one rational: beyond it every weight is rounded for itself
 
 
 def cost_moves(weights: RunWeights, word: Codes) -> tuple[State, Moves, Fraction]:
@@ -87,7 +86,7 @@ def _step_weights(weights: RunWeights) -> tuple[list[list[Fraction]], Fraction]:
     unit = lcm(*(drop.denominator for row in drops for drop in row))
     most = max(int(drop * unit) for row in drops for drop in row)
     with precision(WEIGHT_PRECISION):
-        if most <= _MOST_POWERS:
+        if most <= LIMITS.now.exact_powers:
             # powers of one rational: what is equally likely by the costs is exactly equally likely
             base, error = rounded_weight((-ball(weights.rate / unit)).exp())
             return [[base ** int(drop * unit) for drop in row] for row in drops], most * error

@@ -23,16 +23,19 @@ from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.parameters import (
     Adjacency,
     Calibration,
+    Cap,
     Utility,
     read_adjacency,
     read_beyond,
     read_calibration,
+    read_cap,
     read_epsilon,
     read_metric,
     read_offset,
+    read_step,
     read_utility,
 )
-from symveil.mechanisms.cost_choice import Cap, read_cap, read_cost, read_step
+from symveil.mechanisms.cost_weighted import read_cost
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
@@ -47,6 +50,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Metric, read_length
 from symveil.numbers.rationals import Number, spelled
 from symveil.parameters.declaration import Exact, Flag, OneOf, Table, Whole, declared, listing_fields
+from symveil.parameters.signature import check_names, described
 
 AUTO = "auto"
 """Instead of a name: of the candidates that keep the promise, the one with the least expected error."""
@@ -241,7 +245,7 @@ class MechanismChoice:
                 },
                 others=True,
             ),
-            more="What a named mechanism loses beyond b says its loss_at, and so does that of costs that are named.",
+            more="loss_at has what a named mechanism, or one with named costs, loses beyond b.",
         ),
     )
     not_private: bool = field(
@@ -437,3 +441,34 @@ def read_choice(epsilon: Number, **parameters: Any) -> MechanismChoice:
     Fraction(1, 2)
     """
     return MechanismChoice(epsilon=epsilon, **parameters)  # type: ignore[arg-type]  # it reads what it is given
+
+
+def requested_choice(
+    function: str, types: type, named: dict[str, Any], *, given: MechanismChoice | None = None, **settled: Any
+) -> MechanismChoice:
+    """The choice that was given, or the one that the names make, which are taken out of `named`.
+
+    Parameters
+    ----------
+    function, types
+        Who asks, for messages, and the dictionary of the names that it takes: others are refused, as Python does.
+    named
+        Fields of the choice by name, and names of other things.
+    given
+        The choice as an object, where it was given.
+    settled
+        Fields that the function settles itself, so that they cannot be named.
+
+    >>> from symveil.mechanisms.choice_parameters import ChoiceParameters
+    >>> class Named(ChoiceParameters):
+    ...     keep: tuple[str, ...]
+    >>> named = {"epsilon": 1, "keep": ("town",)}
+    >>> requested_choice("release", Named, named, metric="hamming").epsilon, named
+    (Fraction(1, 1), {'keep': ('town',)})
+    """
+    check_names(function, types, named, without=settled)
+    if given is None:
+        if "epsilon" not in named:
+            raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
+        named |= settled
+    return described(MechanismChoice, given, named, name="choice")

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:  # options of commands are made from descriptions that stand on these types: they must load at once
     from symveil.languages.cost_table import CostTable
-    from symveil.laws.parameters import Adjacency
-    from symveil.mechanisms.cost_choice import Cap
+    from symveil.laws.parameters import Adjacency, Cap
     from symveil.numbers.rationals import Number
 
 

@@ -37,6 +37,7 @@ from symveil.laws.losses import (
     worst_deltas,
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.alphabet import Alphabet
 from symveil.models.word import FAR, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
@@ -45,7 +46,6 @@ from symveil.numbers.rationals import Number, at_least, exact
 
 _MOST_DOTS = 20_001
 """At how many values of ε δ is computed: between two of them the distribution is rounded upwards."""
-_MOST_PAIRS = 20_000
 
 
 def _library(name: str, package: str) -> ModuleType:
@@ -115,7 +115,7 @@ def _few_pairs(mechanism: CodeLaw, apart: int) -> list[PairLosses] | None:
     try:
         for pair in enumerated(mechanism, apart):
             pair_losses.append(pair)
-            if len(pair_losses) > _MOST_PAIRS:
+            if len(pair_losses) > LIMITS.now.listed_pairs:
                 return None
     except SymveilError:  # too many words, or none that can be listed
         return None

@@ -4,17 +4,19 @@ P(w'|w) = s(w')·κ(w, w')/Z(w) (docs/theory/certificates.md). What a subclass a
 exponentially, or in steps. On Σⁿ the cost is the Hamming distance, and everything is known in closed form
 (`DistanceWeighted`).
 
-Releasing words of a model: which of the draws of `languages` is quickest for how many words.
+Without a cap the swap metric has pairs of symbols that never stand for each other. By default it has one, so that
+every feasible word keeps a positive probability, as large as the rate lets it be without being noticed.
 
-All draws take the same decisions from the same bits, so the choice between them is one of time only.
+All draws of `languages` take the same decisions from the same bits, so the choice between them is one of time only.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +25,9 @@ from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.weighting import Weighting
-from symveil.errors import ParameterError
+from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
-from symveil.languages.costs import Cost
+from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.draw_loops import LANES
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
@@ -33,10 +35,10 @@ from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_draws_batch import draw_many
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw, Moves, State
-from symveil.laws.parameters import Adjacency
+from symveil.laws.parameters import Adjacency, Cap, read_cap
 from symveil.mechanisms.chains import cost_moves
-from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.models.word import Codes
@@ -50,6 +52,92 @@ _VECTORISED_CALLS = 90_000.0  # the calls into numpy for one symbol
 _VECTORISED_EDGE = 6.0  # an edge, for each different word
 _VECTORISED_PHASE, _PHASE = 30.0, 2.0  # the same in each phase where costs are looked up; and what it takes the loop
 _VECTORISED_ROW = 200.0  # the choice of one symbol
+
+CostName = Literal["hamming", "swap", "given"]
+
+_UNNOTICED = 12.0
+"""e^−12 is how much all words beyond the cap weigh together beside the true one, at the classic rate."""
+_SMALLEST_CAP = 2
+
+
+def read_cost(value: str | None, costs: CostTable | None) -> CostName:
+    """Which costs are meant; None: those that are given, else the Hamming distance.
+
+    >>> read_cost(None, None), read_cost("swap", None)
+    ('hamming', 'swap')
+    """
+    if costs is not None and not isinstance(costs, CostTable):
+        raise ParameterError("costs", expected="a CostTable", found=type(costs).__name__)
+    name = value if value is not None else ("hamming" if costs is None else "given")
+    if name not in get_args(CostName):
+        raise ParameterError("cost", expected="hamming, swap or given", found=value)
+    if (name == "given") != (costs is not None):
+        if costs is None:
+            raise ParameterError("costs", expected="costs or places with cost given", found="none")
+        raise ParameterError("cost", expected="given with costs or places", found=value)
+    return name  # type: ignore[return-value]  # just checked
+
+
+def chosen_cost(
+    language: RunLanguage,
+    *,
+    cost: CostName,
+    cap: Cap | None,
+    costs: CostTable | None,
+    adjacency: int,
+    epsilon: Fraction,
+) -> Cost:
+    """The costs of a choice on the words of a model, without steps.
+
+    Parameters
+    ----------
+    language
+        The feasible words.
+    cost, cap, costs
+        As in `MechanismChoice`.
+    adjacency
+        b: the swap metric counts the swaps that adjacent words can make.
+    epsilon
+        The budget, which a cap that was not given is chosen by.
+
+    >>> import symveil as sv
+    >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
+    >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=6)
+    >>> found = chosen_cost(words, cost="swap", cap=None, costs=None, adjacency=1, epsilon=Fraction(4))
+    >>> found.name
+    'swap, at most 8'
+    """
+    if cost == "hamming":
+        return hamming(language)
+    if costs is not None:
+        result = costs.cost(language, cap=cap if isinstance(cap, int) else None)
+        if result.far != INFINITE or cap == "none":
+            return result
+        # some symbols have no way to others: twice the largest cost keeps the triangle inequality
+        return costs.cost(language, cap=2 * max(1, math.ceil(result.values[-1])))
+    # imported when first needed: most mechanisms must not wait for scipy to load
+    from symveil.languages.swap_costs import swap  # noqa: PLC0415
+
+    if cap is not None:
+        return swap(language, adjacency=adjacency, cap=None if cap == "none" else cap)
+    largest = default_cap(language, adjacency=adjacency, epsilon=epsilon)
+    while True:
+        try:
+            return swap(language, adjacency=adjacency, cap=largest)
+        except TooLargeError:
+            if largest <= _SMALLEST_CAP:
+                raise
+            largest = max(_SMALLEST_CAP, min(largest // 2, 32))
+
+
+def default_cap(language: RunLanguage, *, adjacency: int, epsilon: Fraction) -> int:
+    """The cap of the swap metric where none is given: words beyond it weigh next to nothing, but not nothing.
+
+    A word with k symbols beyond the cap weighs e^{−ηCk}, and there are at most (nD)^k of them; η is ε/2b at least.
+    """
+    words = max(language.length, 1) * max(language.graph.widest, 1)
+    least_rate = epsilon / (2 * max(adjacency, 1))
+    return max(_SMALLEST_CAP, math.ceil(Fraction(_UNNOTICED + math.log(words)) / least_rate))
 
 
 def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:

@@ -31,9 +31,8 @@ from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
-from symveil.laws.parameters import Adjacency, read_beyond, read_offset, read_utility
+from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_offset, read_utility
 from symveil.mechanisms.chains import trellis_moves
-from symveil.mechanisms.cost_choice import Cap
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.law import Law
 from symveil.models.word import Codes

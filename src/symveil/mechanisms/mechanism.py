@@ -189,11 +189,6 @@ class Mechanism(CodeLaw):
         del length
         return self
 
-    def parts(self, lengths: Lengths | None) -> dict[str, Mechanism] | None:
-        """The mechanisms that draw words of these public lengths, by length; None: not known before lengths are."""
-        del lengths
-        return {"any": self}
-
     def classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these public lengths; one class for all where lengths are a secret."""
         del lengths

@@ -33,6 +33,7 @@ from symveil.laws.public_words import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online.mechanism import Online
 from symveil.mechanisms.optimal.mechanism import Optimal
@@ -40,17 +41,8 @@ from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
 
-_FEW_WORDS = 200  # so few are written out, and every pair of them is compared at once
-_MOST_WORK = 1_000_000  # edges × symbols: beyond it only the Hamming distance is looked at, or one hidden symbol
-_MOST_ONLINE_WORK = 5_000
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
-_MOST_SPARSE_SYMBOLS, _MOST_SPARSE_ADJACENCY = 3000, 2
-_MOST_LOCAL_SYMBOLS = 120_000  # by swaps with one hidden symbol, over balls: seconds, half a minute for so many
-_MOST_LOCAL_WORK, _MOST_WAYS = 8_000_000, 8  # the same on road networks, for words of one length, not balanced
-_MOST_DENSE_SYMBOLS = 64  # the Hamming distance: seconds, whatever the graph is
-_MOST_SWAPPED = 4  # with more symbols hidden, only swaps are certified, for words of one length: in minutes
 _MUCH = Fraction(3, 4)  # of the budget is not much left
-_WORK_OF_ERRORS = 400_000
 _FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY = 0.99  # what is less plain must have less than this share of the error
@@ -124,7 +116,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     if choice.grace is not None and not settled:
         others += _graceful(choice, language, of_many_lengths)
     # of few words every pair is compared, so that what is certified for b may well keep more
-    if not settled and (choice.grace != 1 or language.has_at_most(_FEW_WORDS)):
+    if not settled and (choice.grace != 1 or language.has_at_most(LIMITS.now.compared_words)):
         free = replace(choice, beyond="nothing")
         own = plain if choice == free else _plain(free, language, of_many_lengths)
         others += _others(free, language, own, of_many_lengths)
@@ -180,7 +172,7 @@ class _Comparison:
     def certify(self, prospects: list[_Prospect]) -> None:
         """Certify the most promising, and the next, until none of the others could clearly be better."""
         if prospects and prospects[0].weighting.language.has_at_most(
-            _FEW_WORDS
+            LIMITS.now.compared_words
         ):  # certified at once: all, the simplest first
             for prospect in prospects:
                 self._add_certified(prospect)
@@ -312,9 +304,9 @@ def _is_settled(choice: MechanismChoice, language: RunLanguage, of_many_lengths:
     if _names(choice):
         return False
     graph = language.graph
-    few_ways = graph.state_is_symbol and graph.edge_count <= _MOST_WAYS * len(language.alphabet)
+    few_ways = graph.state_is_symbol and graph.edge_count <= LIMITS.now.local_ways * len(language.alphabet)
     local = few_ways and choice.adjacency == 1 and not of_many_lengths
-    large = _work(language) > (_MOST_LOCAL_WORK if local else _MOST_WORK)
+    large = _work(language) > (LIMITS.now.local_work if local else LIMITS.now.selection_work)
     return choice.calibration == "classic" or language.largest_distance == 0 or large
 
 
@@ -337,10 +329,14 @@ def _plain(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
 
 def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool) -> Iterator[Mechanism]:
     """What keeps (d/b)·ε beside the plain mechanism: the online one, the balanced one, of few words a flat law."""
-    few = language.has_at_most(_FEW_WORDS)
-    if choice.calibration == "tight" and (few or (not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
+    few = language.has_at_most(LIMITS.now.compared_words)
+    if choice.calibration == "tight" and (few or (not of_many_lengths and _work(language) <= LIMITS.now.online_work)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
-    if choice.calibration == "tight" and language.graph.state_is_symbol and _work(language) <= _MOST_WORK:
+    if (
+        choice.calibration == "tight"
+        and language.graph.state_is_symbol
+        and _work(language) <= LIMITS.now.selection_work
+    ):
         wanted = replace(choice, mechanism=Exponential.name, balanced=True)
         balanced = Exponential.from_choice(language, wanted)
         if _is_balanced_quickly(balanced, of_many_lengths) and balanced.certified is not None:
@@ -362,14 +358,14 @@ def _others(
 ) -> Iterator[Mechanism | _Prospect]:
     """The other candidates that the choice leaves open, those to certify where that is quick."""
     tight = choice.calibration == "tight"
-    few = tight and language.has_at_most(_FEW_WORDS)
+    few = tight and language.has_at_most(LIMITS.now.compared_words)
     if choice.costs is not None:
         costs: tuple[str, ...] = ("given",)
     elif choice.cost is not None:
         costs = (choice.cost,)
     else:
         costs = ("swap",) if choice.cap is not None else ("hamming", "swap")
-    can_balance = language.graph.state_is_symbol and _work(language) <= _MOST_WORK
+    can_balance = language.graph.state_is_symbol and _work(language) <= LIMITS.now.selection_work
     balances = (True,) if choice.balanced else (False, True) if can_balance else (False,)
     for cost in costs:
         for balanced in balances:
@@ -396,7 +392,7 @@ def _others(
                         yield _capped(
                             _Prospect(rated, rated.weighting, replace(wanted, calibration="classic"))
                         ).mechanism
-    if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= _MOST_ONLINE_WORK)):
+    if not _names(choice) and (few or (tight and not of_many_lengths and _work(language) <= LIMITS.now.online_work)):
         yield Online.from_choice(language, replace(choice, mechanism=Online.name, beyond="nothing"))
 
 
@@ -407,7 +403,7 @@ def _capped(prospect: _Prospect) -> _Prospect:
         return prospect
     if wanted.calibration == "classic":
         rate = uncapped.classic(wanted.epsilon).rate
-    elif uncapped.language.has_at_most(_FEW_WORDS):
+    elif uncapped.language.has_at_most(LIMITS.now.compared_words):
         rate = wanted.epsilon / uncapped.drops
     else:
         rate = _ruled_out(uncapped, wanted.epsilon)
@@ -436,18 +432,20 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     if not of_many_lengths and halves_work(weighting) <= MOST_HALVES_WORK:
         return True
     if weighting.is_plain:
-        small = symbols <= _MOST_DENSE_SYMBOLS and adjacency <= _MOST_SPARSE_ADJACENCY
+        small = symbols <= LIMITS.now.dense_symbols and adjacency <= LIMITS.now.sparse_adjacency
         return small and language.graph.state_is_symbol
     by_swaps = weighting.cost.hop_reach >= weighting.farthest
-    if weighting.balanced or symbols > (_MOST_LOCAL_SYMBOLS if by_swaps and adjacency == 1 else _MOST_SPARSE_SYMBOLS):
+    if weighting.balanced or symbols > (
+        LIMITS.now.local_symbols if by_swaps and adjacency == 1 else LIMITS.now.sparse_symbols
+    ):
         return False
-    reach = min(weighting.farthest, _MOST_SPARSE_ADJACENCY)
-    if adjacency <= _MOST_SPARSE_ADJACENCY:
+    reach = min(weighting.farthest, LIMITS.now.sparse_adjacency)
+    if adjacency <= LIMITS.now.sparse_adjacency:
         return _is_sparse(language, reach)
     return (
         by_swaps
         and not of_many_lengths
-        and adjacency <= _MOST_SWAPPED
+        and adjacency <= LIMITS.now.swapped_symbols
         and _is_sparse(language, reach)
         and _can_be_tried(weighting)
     )
@@ -491,7 +489,7 @@ def _made(
 
 
 def _word_count(language: RunLanguage) -> int:
-    return int(np.clip(_WORK_OF_ERRORS // max(_work(language), 1), _FEWEST_WORDS, _MOST_WORDS))
+    return int(np.clip(LIMITS.now.error_work // max(_work(language), 1), _FEWEST_WORDS, _MOST_WORDS))
 
 
 def _expected(mechanism: Mechanism, words: Codes, choice: MechanismChoice) -> float:

@@ -16,21 +16,19 @@ from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.mechanisms.by_length import ByLength
-from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice
+from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice, requested_choice
 from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.mechanisms.exponential import Exponential
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
-from symveil.parameters.signature import check_names, shows_fields
-
-# For longer words the uniform part of the truncated mechanism outweighs everything at any usual ε.
-_LONGEST_COMPARED = 100
+from symveil.parameters.signature import shows_fields
 
 _OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
 
@@ -66,12 +64,10 @@ def select_mechanism(language: Language, **choice: Unpack[EveryChoiceParameter])
     'truncated-levenshtein'
     """
     require_language(language)
-    check_names("select_mechanism", EveryChoiceParameter, choice, without=_OF_THE_LANGUAGE)
-    if "epsilon" not in choice:
-        raise TypeError("select_mechanism() missing 1 required keyword-only argument: 'epsilon'")
-    # numbers and names of any kind: the constructor reads and checks them
-    stated: dict[str, Any] = {**choice, "metric": language.metric, "public_start": language.public_start}
-    return choose_mechanism(MechanismChoice(**stated), language)
+    settled: dict[str, Any] = {"metric": language.metric, "public_start": language.public_start, "max_length": None}
+    return choose_mechanism(
+        requested_choice("select_mechanism", EveryChoiceParameter, dict(choice), **settled), language
+    )
 
 
 def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
@@ -182,7 +178,7 @@ def _fewest_edits(choice: MechanismChoice, language: Language) -> Mechanism:
             )
         return _channel(choice, language)
     only_truncated = choice.cutoff is not None or choice.calibration != "tight" or language.graph is not None
-    if not only_truncated and language.max_length > _LONGEST_COMPARED:
+    if not only_truncated and language.max_length > LIMITS.now.compared_length:
         return _channel(choice, language)
     truncated = TruncatedLevenshtein.from_choice(language, choice)
     # words one edit apart lead from any word to any other, so that the loss of one edit is the whole promise

@@ -12,7 +12,7 @@ How far the truncated mechanism looks, k, and what would take it too long: by pu
 
 Set-up of a word takes time, and how much depends on the word. A limit that is met on the way would give
 that away, so it is drawn before there is a word, and then every word is answered or none is:
-  by a proof: no word of up to N symbols needs more than `_MOST_EDGES` edges (`languages.edit_work`);
+  by a proof: no word of up to N symbols needs more than `LIMITS.now.edit_edges` edges (`languages.edit_work`);
   on a sparse model the proof asks for much more than any word needs: there k was measured on road networks;
   on any other model a k that cannot be proved is tried out on a public stand-in, a uniform word of the
   language from a fixed seed, with a tenth of the edges.
@@ -39,6 +39,7 @@ from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, 
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import truncated_moves
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes, Lengths, Metric, Word, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
@@ -46,10 +47,7 @@ from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
 
-_MOST_EDGES = 10**7
-_MOST_EDGES_OF_STAND_IN = 10**6
 _SEED = 11
-_MOST_MICROSECONDS = 10**7
 
 # (longest words, k): measured on words without a pattern over a large alphabet …
 _QUICK = ((10, 6), (20, 5), (100, 4))
@@ -57,8 +55,6 @@ _QUICK = ((10, 6), (20, 5), (100, 4))
 _QUICK_ON_MODELS = ((3.5, ((20, 10), (60, 8), (100, 5))), (6.0, ((10, 8), (20, 6), (60, 5), (100, 4))))
 _FEW_SUCCESSORS = 6
 _TRIED_ON_DENSE_MODELS = 2
-
-_LARGEST_CUTOFF = 1000
 
 
 def default_cutoff(language: BoundedLanguage) -> int:
@@ -74,7 +70,7 @@ def default_cutoff(language: BoundedLanguage) -> int:
         return 0
     farthest, branching = _quick(language)
     # on a dense model a larger k rarely passes, and finding that out takes seconds
-    tried_up_to = _LARGEST_CUTOFF if branching <= _QUICK_ON_MODELS[-1][0] else _TRIED_ON_DENSE_MODELS
+    tried_up_to = LIMITS.now.cutoff if branching <= _QUICK_ON_MODELS[-1][0] else _TRIED_ON_DENSE_MODELS
     for cutoff in range(farthest, 0, -1):
         if _takes_seconds(language, cutoff, try_out=cutoff <= tried_up_to):
             return cutoff
@@ -96,8 +92,8 @@ def _quick(language: BoundedLanguage) -> tuple[int, float]:
 
 def read_cutoff(value: int, language: BoundedLanguage) -> int:
     """k as it was asked for, if every word is answered in seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= _LARGEST_CUTOFF:
-        raise ParameterError("cutoff", expected=f"a whole number from 0 to {_LARGEST_CUTOFF}", found=value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= LIMITS.now.cutoff:
+        raise ParameterError("cutoff", expected=f"a whole number from 0 to {LIMITS.now.cutoff}", found=value)
     cutoff = int(value)
     if not _takes_seconds(language, cutoff, try_out=True):
         raise _too_long(language, cutoff)
@@ -113,7 +109,7 @@ def _takes_seconds(language: BoundedLanguage, cutoff: int, *, try_out: bool) -> 
 def _can_be_counted(language: BoundedLanguage, cutoff: int, *, try_out: bool) -> bool:
     """Whether the words around a word are counted in seconds: proved, measured, or tried out on the stand-in."""
     symbols, longest, graph = len(language.alphabet), language.max_length, language.graph
-    if most_edges(symbols=symbols, within=cutoff, max_length=longest, graph=graph) <= _MOST_EDGES:
+    if most_edges(symbols=symbols, within=cutoff, max_length=longest, graph=graph) <= LIMITS.now.edit_edges:
         return True
     if graph is None:
         return False
@@ -129,7 +125,7 @@ def _can_be_counted(language: BoundedLanguage, cutoff: int, *, try_out: bool) ->
             within=cutoff,
             max_length=longest,
             graph=graph,
-            at_most=_MOST_EDGES_OF_STAND_IN,
+            at_most=LIMITS.now.stand_in_edges,
         ).counts()
     except TooLargeError:
         return False
@@ -151,7 +147,7 @@ def _can_be_calibrated(language: BoundedLanguage, longest: int, cutoff: int) -> 
         each = 10 + language.graph.edge_count / 100
     else:
         each = 3 + longest * math.log2(len(language.alphabet)) / 600  # numbers of as many bits as the longest word
-    return entries * each <= _MOST_MICROSECONDS
+    return entries * each <= LIMITS.now.edit_microseconds
 
 
 def _too_long(language: BoundedLanguage, cutoff: int) -> ParameterError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
+from symveil.models.limits import LIMITS
 from symveil.models.names import require_name, require_names, require_rows, shown
 from symveil.models.probabilities import LONGEST_DENOMINATOR, ROUNDED_SUM, read_probability
 from symveil.numbers.once import computed_once
@@ -20,7 +21,6 @@ Related = str | int | float | Fraction | Iterable[Any] | Callable[[str, str], bo
 function of two inputs; or, where a channel is read from a file, the path of a table of pairs."""
 
 _COLUMNS = ("input", "output", "probability")
-_MOST_CELLS = 20_000_000
 _SUM = "its probabilities to sum to 1 (a third is written 1/3, not 0.333)"
 
 
@@ -207,8 +207,8 @@ class Channel:
                 decimal.add(name)
         if not given:
             raise ModelError("rows", expected="at least one input", found="none")
-        if len(given) * len(seen) > _MOST_CELLS:
-            raise TooLargeError(f"channel: expected at most {_MOST_CELLS} inputs × outputs, found more")
+        if len(given) * len(seen) > LIMITS.now.cells:
+            raise TooLargeError(f"channel: expected at most {LIMITS.now.cells} inputs × outputs, found more")
         normalised = 0
         for name, row in given.items():
             total = sum(row.values(), start=Fraction(0))

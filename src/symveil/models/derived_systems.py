@@ -20,12 +20,12 @@ from typing import Literal
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.graphs.walk import Walk
+from symveil.models.limits import LIMITS
 from symveil.models.names import shown, unlike
 from symveil.models.probabilities import ROUNDED_SUM, read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 SecretEpoch = Literal[1, 2]
-_MOST_MOVES = 5_000_000
 
 
 def epoch_system(system: PartiallyObserved, secret_epoch: SecretEpoch) -> LogicalSystem:
@@ -81,8 +81,8 @@ def epoch_system(system: PartiallyObserved, secret_epoch: SecretEpoch) -> Logica
                 if after not in reached:
                     reached[after] = None
                     border.append(after)
-        if len(moves) > _MOST_MOVES:
-            raise TooLargeError(f"system: expected at most {_MOST_MOVES} moves between epochs, found more")
+        if len(moves) > LIMITS.now.moves:
+            raise TooLargeError(f"system: expected at most {LIMITS.now.moves} moves between epochs, found more")
     return LogicalSystem.from_transitions(
         list(moves),
         initial=[name(epoch) for epoch in initial],

@@ -16,15 +16,12 @@ from typing import Any
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.models.channel import Related, related_pairs
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain
+from symveil.models.limits import LIMITS
 from symveil.models.names import shown, unlike
 from symveil.models.program_steps import Draw, Emit, Hide, draw, emit, hide, same_step, step_text
 from symveil.models.silent import without_silent
 from symveil.randomness.bits import shared_generators
 
-_MOST_STATES = 200_000
-_MOST_STEPS = 100_000  # of one run between two functions
-_MOST_DRAWS = 200  # of one run between two functions, of values that are not certain
-_MOST_STEPS_IN_ALL = 10_000_000  # of all runs of one function; a draw counts as many as it has values
 _TAIL = (
     "write a loop that draws until something happens as a function that hides into itself, `yield hide({name}, …)`: "
     "its geometric tail is then a loop of the chain"
@@ -189,10 +186,10 @@ class _Unrolling:
         return self._new(name, label)
 
     def _new(self, name: str, label: str | None) -> str:
-        if len(self._labels) >= _MOST_STATES:
+        if len(self._labels) >= LIMITS.now.states:
             raise TooLargeError(
-                f"program: expected at most {_MOST_STATES} states, found more; hide into functions whose arguments are "
-                "all that matters, so that runs meet again"
+                f"program: expected at most {LIMITS.now.states} states, found more; hide into functions whose "
+                "arguments are all that matters, so that runs meet again"
             )
         state = unlike(name, self._labels)
         self._labels[state] = label
@@ -301,12 +298,14 @@ class _Runs:
             values = len(request.law) if isinstance(request, Draw) else 1
             draws += values > 1
             self._step_count += values
-            if steps > _MOST_STEPS:
-                raise self._endless(f"at most {_MOST_STEPS} steps", "more")
-            if draws > _MOST_DRAWS:
-                raise self._endless(f"at most {_MOST_DRAWS} draws in one run", f"more after {steps} steps")
-            if self._step_count > _MOST_STEPS_IN_ALL:
-                raise self._endless(f"at most {_MOST_STEPS_IN_ALL} steps in all its runs", f"more after {draws} draws")
+            if steps > LIMITS.now.steps:
+                raise self._endless(f"at most {LIMITS.now.steps} steps", "more")
+            if draws > LIMITS.now.draws:
+                raise self._endless(f"at most {LIMITS.now.draws} draws in one run", f"more after {steps} steps")
+            if self._step_count > LIMITS.now.all_steps:
+                raise self._endless(
+                    f"at most {LIMITS.now.all_steps} steps in all its runs", f"more after {draws} draws"
+                )
             return step(request)
 
         return _execute(self._at, counted)

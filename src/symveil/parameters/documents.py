@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symveil.parameters.declaration import Flag, OneOf, Parameter, parameters_of
+from symveil.parameters.declaration import Parameter, parameters_of
 
 
 def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -29,8 +29,11 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
     return {each.name: each.schema() for each in parameters_of(kind) if each.name not in without}
 
 
-def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
-    """A table of the fields of a description, in Markdown.
+def list_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
+    """The fields of a description as a list, in Markdown; what an option means, its command and docstrings say.
+
+    A line has the name, the option where it is not the name with dashes, the label in a form, the default, who looks at
+    it, and the meaning of what has no option.
 
     Parameters
     ----------
@@ -44,28 +47,19 @@ def table_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
-    >>> print(table_of(Walk).splitlines()[-1])
-    | `steps` | `--steps N` | Steps | 2 | How many steps. |
+    >>> print(list_of(Walk), end="")
+    * `steps`: *Steps*; 2.
     """
-    heads = ["parameter", "option", "in a form", "default", "meaning"]
-    rows = [heads, ["---"] * len(heads)]
+    lines = []
     for each in parameters_of(kind):
         takers = () if taken_by is None else taken_by(each.name)
-        only = f" Only {', '.join(takers)}." if takers else ""
-        rows.append(
-            [f"`{each.name}`", _option(each), each.label, _default(each), f"{each.help} {each.more}".strip() + only]
-        )
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
-
-
-def _option(each: Parameter) -> str:
-    if each.option is None:
-        return ""
-    domain = each.domain
-    if isinstance(domain, Flag):
-        return f"`{each.option}`"
-    value = "|".join(domain.labels) if isinstance(domain, OneOf) and not domain.others else domain.placeholder
-    return f"`{each.option} {value}`"
+        only = f"Only {', '.join(takers)}." if takers else ""
+        facts = [f"*{each.label}*", _default(each)]
+        if each.option != f"--{each.name.replace('_', '-')}":
+            facts.insert(0, f"`{each.option}`" if each.option else "no option")
+        notes = [f"{each.help} {each.more}".strip() if each.option is None else "", only]
+        lines.append(" ".join(filter(None, [f"* `{each.name}`: {'; '.join(filter(None, facts))}.", *notes])))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _default(each: Parameter) -> str:

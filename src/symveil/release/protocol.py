@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import uuid
 from collections.abc import Callable
@@ -29,36 +30,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.search import no_searches
-from symveil.errors import LedgerError
+from symveil.errors import LedgerError, ParameterError
 from symveil.formats.compatibility import stamped_by_0_2
-from symveil.formats.manifest import check_manifest_path, write_manifest
+from symveil.formats.manifest import check_manifest_path, manifest_path, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
+from symveil.mechanisms.calibrate import law_rows
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.randomness import new_release_key
 from symveil.release.job import Job, Written
 
-_DECIDES = ("rate", "step_height", "first_step", "weighting_name", "steering", "cutoff", "parameters", "digest")
-"""What mechanisms work out from the public parameters, by searches and by proofs, and then draw with."""
 _LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The options of a release, what carries it out, and what the mechanisms computed."""
+    """The options of a release, what carries it out, and the laws that words are drawn by."""
 
     options: dict[str, Any]
     """The public parameters as they were given: what makes two runs the same command."""
     made_by: dict[str, Any]
     """Version, engine, form and format: what turns the same command into the same words."""
-    worked_out: str | None = None
-    """A digest of rates and the like for every length that occurs; None: not known before something is drawn."""
+    laws: str | None = None
+    """A digest of the laws of every length that occurs; None: not known before something is drawn."""
 
     def text(self) -> str:
         """As it is recorded."""
-        document = {"asked": self.options, "made_by": self.made_by, "worked_out": self.worked_out}
+        document = {"asked": self.options, "made_by": self.made_by, "worked_out": self.laws}
         return json.dumps(document, sort_keys=True, default=str)
 
     @classmethod
@@ -66,14 +66,14 @@ class Settings:
         """As it was recorded."""
         try:
             document = json.loads(text)
-            options, made_by, worked_out = (document[name] for name in ("asked", "made_by", "worked_out"))
+            options, made_by, laws = (document[name] for name in ("asked", "made_by", "worked_out"))
             if not (isinstance(options, dict) and isinstance(made_by, dict)):
                 raise TypeError
         except (TypeError, ValueError, LookupError):
             raise LedgerError(
                 "ledger: expected the settings of a release as symveil writes them, found something else"
             ) from None
-        return cls(options=options, made_by=made_by, worked_out=worked_out)
+        return cls(options=options, made_by=made_by, laws=laws)
 
     def options_text(self) -> bytes:
         """What stays of them in a stamp when the release is done (as 0.2 wrote it, whose releases are still known)."""
@@ -88,7 +88,7 @@ class Settings:
                 before, after = (document[part].get(name) for document in (then, now))
                 if before != after:
                     different.append(_difference(name, before, after))
-        if recorded.worked_out != self.worked_out:
+        if recorded.laws != self.laws:
             different.append("other rates of the mechanism")
         return different
 
@@ -110,37 +110,42 @@ def made_by(*, version: str, engine: str, facts: dict[str, object]) -> dict[str,
 
 
 @dataclass(frozen=True, slots=True)
-class WorkedOut:
-    """What the mechanisms of a release found before anything is drawn: their names, and a digest of the rest."""
+class Decisions:
+    """What was decided before anything is drawn: the names of the mechanisms, and a digest of their laws."""
 
     mechanism: str
     digest: str | None
     """None: not known before something is drawn."""
 
 
-def worked_out(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> WorkedOut:
-    """What the mechanism draws words of these lengths with; None: lengths are secret, or not known yet.
+def decisions(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Decisions:
+    """What words of these lengths are drawn by; None: lengths are not known yet.
+
+    Proofs are left out: two proofs of one law draw the same words.
 
     >>> import symveil as sv
     >>> from symveil.languages.any_length import words_of_any_length
     >>> one, other = (sv.select_mechanism(words_of_any_length("abc"), epsilon=number) for number in (1, 2))
-    >>> worked_out(one, np.array([1, 2])).mechanism
+    >>> decisions(one, np.array([1, 2])).mechanism
     'exponential'
-    >>> worked_out(one, np.array([1, 2])) == worked_out(other, np.array([1, 2]))
+    >>> decisions(one, np.array([1, 2])) == decisions(other, np.array([1, 2]))
     False
     """
-    parts = mechanism.parts(lengths)
-    if parts is None:
-        return WorkedOut(mechanism.name, None)
-    decided = {name: decisions(part) for name, part in parts.items()}
-    names = sorted({each["mechanism"] for each in decided.values()}) or [mechanism.name]
-    return WorkedOut(", ".join(names), hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest())
+    if lengths is None and mechanism.length is None and mechanism.metric == "hamming":
+        return Decisions(mechanism.name, None)
+    laws = [{**row, "certificate": None} for row in law_rows(mechanism, np.array([]) if lengths is None else lengths)]
+    names = sorted({str(law["mechanism"]) for law in laws}) or [mechanism.name]
+    return Decisions(", ".join(names), hashlib.sha256(json.dumps(laws, sort_keys=True).encode()).hexdigest())
 
 
-def decisions(mechanism: Mechanism) -> dict[str, str]:
-    """A mechanism's name and what it computed, exactly."""
-    decided = {name: str(getattr(mechanism, name)) for name in _DECIDES if hasattr(mechanism, name)}
-    return {"mechanism": mechanism.name, **decided}
+def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
+    """A ledger in the output's place would be replaced by it, and every charge with it."""
+    if ledger is None or "://" in str(ledger):
+        return
+    for other in (source, target, manifest_path(target)):
+        # real paths, and not `resolve`: links that lead in a circle are refused where they are opened
+        if os.path.realpath(ledger) == os.path.realpath(other):
+            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 ManifestText = Callable[[str, Written, str], str]
@@ -178,8 +183,8 @@ class Protocol:
     manifest_text: ManifestText
     settings: Settings
     """Everything public that decides what is drawn, as far as it is known before the input was read."""
-    worked_out: Callable[[Job[Any]], WorkedOut]
-    """Calibrates: what the mechanisms draw with, once the input was surveyed. Nothing is searched for afterwards."""
+    calibrate: Callable[[Job[Any]], Decisions]
+    """Searches for all laws, once the input was surveyed. Nothing is searched for afterwards."""
     release_id: str | None = None
     again: bool = True
     """Without a release id: whether a release that is done may be made, and charged, once more."""
@@ -201,7 +206,7 @@ class Protocol:
         release_id = self.release_id or new_release_id()
         key = new_release_key()
         self.job.look_at_lengths(self.job.plan(release_id, key))
-        self.worked_out(self.job)
+        self.calibrate(self.job)
         with self.job.output(release_id), no_searches():
             written = self.job.write(self.job.plan(release_id, key), [])
             text = self.manifest_text(release_id, written, now()[:_DAY])
@@ -232,8 +237,8 @@ class Protocol:
         key = (known.key if known is not None else None) or new_release_key()
         with charging(database) as open_charge:
             self.job.survey(self.job.plan(release_id, key), open_charge.ask)
-            decided = self.worked_out(self.job)
-            settings = replace(self.settings, worked_out=decided.digest)
+            decided = self.calibrate(self.job)
+            settings = replace(self.settings, laws=decided.digest)
             request = Request(
                 release_id=release_id,
                 charge=price.charge,
@@ -297,7 +302,7 @@ class Protocol:
                     f"release {release.release_id}: expected an input that stays as it is while it is released, found "
                     "it changed; nothing was released: put it back and run the same command again, or charge anew"
                 )
-            # of the charge: the same when a run that was killed is gone on with on another day
+            # of the charge: the same when a run that was killed is resumed on another day
             text = self.manifest_text(release.release_id, written, current.created[:_DAY])
             text = record_digest(database, release, digest=written.digest, drawn=written.drawn, manifest=text)
             self.job.publish()
@@ -334,7 +339,7 @@ class Protocol:
 
     def _other_parameters(self, recorded: Settings | None) -> list[str]:
         return [] if recorded is None else replace(self.settings, made_by=recorded.made_by).differences(
-            replace(recorded, worked_out=self.settings.worked_out)
+            replace(recorded, laws=self.settings.laws)
         )  # fmt: skip
 
     def _refuse_other_words(self, known: LedgerRelease, settings: Settings) -> None:
@@ -346,8 +351,8 @@ class Protocol:
                 f"it: {_abandoning(known.release_id)}"
             )
         recorded = Settings.read(known.settings)
-        if settings.worked_out is None:  # not known yet, or not before something is drawn
-            recorded = replace(recorded, worked_out=None)
+        if settings.laws is None:  # not known yet, or not before something is drawn
+            recorded = replace(recorded, laws=None)
         if different := settings.differences(recorded):
             raise LedgerError(
                 f"release {known.release_id}: expected what decides its words to be as when it was charged, found "
@@ -400,7 +405,7 @@ def _listed(names: list[str]) -> str:
 
 
 _MOST_LISTED = 3
-_DAY = len("2026-01-31")  # the hour is nobody's business
+_DAY = len("2026-01-31")
 
 
 def new_release_id() -> str:

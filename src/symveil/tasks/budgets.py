@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import heapq
 import io
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError
 from symveil.formats.formulas import guarded
-from symveil.formats.manifest import manifest_path
 from symveil.formats.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
@@ -23,16 +21,6 @@ from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
 from symveil.reports.report import Facts, Report, Section, Table, text_report
 from symveil.storage.files import TemporaryOutput, temporary_path
-
-
-def check_ledger_apart(ledger: str | Path | None, source: Path, target: Path) -> None:
-    """A ledger in the output's place would be replaced by it, and every charge with it."""
-    if ledger is None or "://" in str(ledger):
-        return
-    for other in (source, target, manifest_path(target)):
-        # real paths, and not `resolve`: links that lead in a circle are refused where they are opened
-        if os.path.realpath(ledger) == os.path.realpath(other):
-            raise ParameterError("ledger", expected="a file of its own", found="the input or the output")
 
 
 @contextmanager
@@ -285,7 +273,7 @@ def abandoned_report(closed: Abandoned) -> Report:
         first = f"Abandoned release {closed.release_id}: its key is erased, and it cannot be drawn any more."
     texts = [first, f"Its charge stays: {closed.charge} for each of {closed.sequences} sequences."]
     if closed.output_recorded:
-        texts.append(f"Its output had been written: if it stands in {closed.out}, it is that release, and is paid for.")
+        texts.append(f"Its output had been written: if it is in {closed.out}, it is that release, and is paid for.")
     return text_report("Abandoned", texts)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,7 @@ from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock
+from symveil.parameters.declaration import Domain, File, OneOf, declared
 from symveil.pictures.road_map import Road
 from symveil.release.central_job import (
     NOTHING_BESIDE,
@@ -53,10 +55,38 @@ from symveil.release.central_job import (
     PublicOrObserved,
 )
 from symveil.release.central_spec import CentralSpec, queries_of
-from symveil.release.protocol import Finished, Protocol, Settings, WorkedOut, made_by
+from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
-from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.parameters import RunOptions, no_pyspark
+
+# Fields that both a count and a law have.
+PLACES = declared("Where symbols lie: CSV with symbol, x, y.", label="Places", domain=File())
+ZONES = declared(
+    "Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone.",
+    label="Zones",
+    domain=Domain(placeholder="G|FILE"),
+)
+NEIGHBOURS = declared(
+    "Which files are to look alike: without a person, or with other records in their place.",
+    label="Neighbouring files",
+    domain=OneOf(labels={"add-remove": "without a person", "replace": "with other records in their place"}),
+)
+TIMEZONE = declared(
+    "Of times: the zone whose clock is meant, such as Europe/Amsterdam; UTC by default.",
+    label="Time zone",
+    domain=Domain(placeholder="Z"),
+)
+PERIOD = declared(
+    "Of times: the dates of starts, both included, such as 2024-01-01..2024-12-31.",
+    label="Period",
+    domain=Domain(placeholder="A..B"),
+    more="A public range.",
+)
+DURATIONS = declared(
+    "Of times: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.",
+    label="Bins of durations",
+    domain=Domain(placeholder="A..B|EDGES"),
+)
 
 TIME_GRAMMAR = 1
 """The version of `formats.sequences.stamps`: times that are read otherwise are another input."""
@@ -100,6 +130,47 @@ _OF_A_RUN = ("ledger", "release_id", "again", "engine", "master", "longest", "gz
 def run_options(named: dict[str, Any]) -> RunOptions:
     """How a central release is made, by the names that were given; they are taken out of `named`."""
     return RunOptions(**{name: named.pop(name) for name in _OF_A_RUN if name in named})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralFile:
+    """What a central release wrote: a file, and its manifest.
+
+    Parameters
+    ----------
+    out, manifest_file
+        The file, and the manifest beside it.
+    manifest
+        What was promised.
+    already_done
+        Whether an earlier run had finished this release.
+    """
+
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+
+    @classmethod
+    def from_finished(cls, out: Path, finished: Finished, **results: Any) -> Self:
+        """What the protocol put in its place, with what else there is to say."""
+        return cls(
+            out=out,
+            manifest_file=finished.manifest_file,
+            manifest=finished.manifest,
+            already_done=finished.already_done,
+            **results,
+        )
+
+    def _release_document(self) -> dict[str, object]:
+        """What the JSON form says of the release."""
+        return {
+            "manifest": str(self.manifest_file),
+            "release_id": self.manifest["release_id"],
+            "charged": self.manifest["charged"],
+            "passes_unprotected": self.manifest.get("passes_unprotected"),
+            "already_done": self.already_done,
+        }
 
 
 def release_centrally(
@@ -159,7 +230,7 @@ def release_centrally(
             options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
-        worked_out=lambda _job: WorkedOut("discrete-laplace", None),
+        calibrate=lambda _job: Decisions("discrete-laplace", None),
         release_id=run.release_id,
         again=run.again,
     )

@@ -31,6 +31,7 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker.view import percent, view_from_document
+from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.numbers.rationals import spelled
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
@@ -45,7 +46,6 @@ from symveil.tasks.checks import (
     schema_fields,
 )
 from symveil.tasks.enforce_log import log_policy
-from symveil.tasks.explain import attacker_of_file, expected_error_of_file
 from symveil.tasks.opacity import load_system
 from symveil.tasks.private_file import PrivateFile, beside, model_path, release_from_manifest
 

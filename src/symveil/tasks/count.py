@@ -26,12 +26,20 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
+from symveil.parameters.declaration import Domain, Whole, declared, listing_fields
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.central_spec import CentralSpec
 from symveil.release.protocol import new_release_id
 from symveil.tasks.central_files import (
+    DURATIONS,
+    NEIGHBOURS,
+    PERIOD,
+    PLACES,
+    TIMEZONE,
+    ZONES,
+    CentralFile,
     public_language,
     reading_of_times,
     release_centrally,
@@ -47,56 +55,80 @@ ANY_LENGTH = 1 << 40
 """Longer than any sequence: words of every length count."""
 
 
+@listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CountOptions:
-    """What is counted, and how.
+    """What is counted, and how."""
 
-    Parameters
-    ----------
-    bound
-        What one person adds at most to all cells together: a number, "auto" (chosen privately, for ε/20), or
-        "normalised" (1 for each person, shared among everything of theirs).
-    zones, places
-        For origins and destinations: a grid such as 6 or 6x4 over the places, or a file with the zone of each symbol.
-    max_length
-        The longest sequence that counts, a public number. Longer ones add nothing; the statistic lengths needs it.
-    neighbours
-        "add-remove": files with and without all records of a person; "replace": with other records in their place.
-    confidence
-        How often intervals cover.
-    delta
-        Instead of an alphabet or a model: count whatever symbols there are, and show the rows that are frequent enough.
-        That is another promise, (ε, δ): with a chance of up to δ a row may be shown that reveals one person.
-    by
-        Of times: what tells rows apart, such as hour, weekday, month, move or activity.
-    timezone
-        Of times: the zone whose clock decides the hour and the date; UTC by default.
-    period
-        Of starts: the first and the last date that count, such as 2024-01-01..2024-12-31; needed by week and by month.
-    durations
-        Of durations and cycle-times: the public bins, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.
-    cap
-        Of mean-waits: longer waits count as so long, such as 7d.
-    threshold
-        Of longest-waits: from which wait on one is called long; 14d by default.
-    quantiles
-        Of durations and cycle-times: which quantiles, such as (0.5, 0.9) or "0.5,0.9".
-    """
-
-    bound: Bound = "auto"
-    zones: str | Path | None = None
-    places: str | Path | None = None
-    max_length: int | None = None
-    neighbours: Neighbours = "add-remove"
-    confidence: float = 0.95
-    delta: Number | None = None
-    by: str | None = None
-    timezone: str | None = None
-    period: str | None = None
-    durations: str | None = None
-    cap: str | None = None
-    threshold: str | None = None
-    quantiles: str | Sequence[Number] = ()
+    bound: Bound = field(
+        default="auto",
+        metadata=declared(
+            "What one person adds at most: a number, chosen privately, or 1 shared among all their records.",
+            label="Bound of a person",
+            domain=Domain(placeholder="L|auto|normalised"),
+            more='To all cells together; "auto" chooses it privately, for ε/20.',
+        ),
+    )
+    zones: str | Path | None = field(default=None, metadata=ZONES)
+    places: str | Path | None = field(default=None, metadata=PLACES)
+    max_length: int | None = field(
+        default=None,
+        metadata=declared(
+            "The longest sequence that counts, a public number; longer ones add nothing.",
+            label="Longest sequence",
+            domain=Whole(),
+            more="The statistic lengths needs it.",
+        ),
+    )
+    neighbours: Neighbours = field(default="add-remove", metadata=NEIGHBOURS)
+    confidence: float = field(
+        default=0.95,
+        metadata=declared("How often intervals are to cover.", label="Confidence", domain=Domain(placeholder="C")),
+    )
+    delta: Number | None = field(
+        default=None,
+        metadata=declared(
+            "Instead of `alphabet` or `model`: show the rows that are frequent enough. Another promise: (epsilon, "
+            "delta).",
+            label="δ",
+            domain=Domain(placeholder="D"),
+            more="With a chance of up to δ a row may be shown that reveals one person.",
+        ),
+    )
+    by: str | None = field(
+        default=None,
+        metadata=declared(
+            "Of times: hour, weekday, hour-of-week, week or month of starts; move or activity of waits.",
+            label="Rows by",
+            domain=Domain(placeholder="WHAT"),
+        ),
+    )
+    timezone: str | None = field(default=None, metadata=TIMEZONE)
+    period: str | None = field(default=None, metadata=PERIOD)
+    durations: str | None = field(default=None, metadata=DURATIONS)
+    cap: str | None = field(
+        default=None,
+        metadata=declared(
+            "Of mean-waits: longer waits count as so long, such as 7d.", label="Cap", domain=Domain(placeholder="C")
+        ),
+    )
+    threshold: str | None = field(
+        default=None,
+        metadata=declared(
+            "Of longest-waits: from which wait on one is called long; 14d by default.",
+            label="Long from",
+            domain=Domain(placeholder="T"),
+            option="--from",
+        ),
+    )
+    quantiles: str | Sequence[Number] = field(
+        default=(),
+        metadata=declared(
+            "Of durations and cycle-times: which quantiles, such as 0.5,0.9.",
+            label="Quantiles",
+            domain=Domain(placeholder="P,..."),
+        ),
+    )
 
     def question(self, statistic: str) -> TimeQuestion | None:
         """What is counted of times; None where the statistic is none of times."""
@@ -173,28 +205,16 @@ _OF_TIMES = ("by", "timezone", "period", "durations", "cap", "threshold", "quant
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountedFile:
+class CountedFile(CentralFile):
     """A private table in a file, and its manifest."""
 
     counts: PrivateCounts | None
     """None where an earlier run had finished this release: the table stands in its file."""
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
 
     def document(self, top: int | None = None) -> dict[str, object]:
         """The JSON form: the table, and where it and the manifest are."""
         table = {} if self.counts is None else self.counts.document(top)
-        return {
-            **table,
-            "out": str(self.out),
-            "manifest": str(self.manifest_file),
-            "release_id": self.manifest["release_id"],
-            "charged": self.manifest["charged"],
-            "passes_unprotected": self.manifest.get("passes_unprotected"),
-            "already_done": self.already_done,
-        }
+        return {**table, "out": str(self.out), **self._release_document()}
 
 
 @shows_fields(CountOptions, ColumnOptions, types=CountParameters, first=("epsilon", "alphabet", "model"))
@@ -291,7 +311,7 @@ def count_file(
     release_id
         The release's name; the same name is never charged twice.
     again
-        Without a name: whether a release that is done, and whose output stands, may be made and charged once more.
+        Without a name: whether a release that is done, with its output in place, may be made and charged once more.
     engine, master
         "local", or "spark" with the address of the cluster, for a Parquet folder or table:NAME; the table is the same.
     spreadsheet_safe
@@ -334,13 +354,7 @@ def count_file(
         guarded=spreadsheet_safe,
     )
     warn([*large_loss(epsilon), *(made[0].warnings if made else ())])
-    return CountedFile(
-        counts=made[0] if made else None,
-        out=target,
-        manifest_file=finished.manifest_file,
-        manifest=finished.manifest,
-        already_done=finished.already_done,
-    )
+    return CountedFile.from_finished(target, finished, counts=made[0] if made else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from symveil.central.noise import Quality
 from symveil.errors import SymveilWarning
+from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
 from symveil.mechanisms.attacker.view import AttackerView, percent
 from symveil.mechanisms.mechanism import Mechanism
@@ -20,6 +22,8 @@ DROPPED = 0.01
 """The share of sequences that may be dropped without a warning."""
 LARGE = 20
 """Above it an ε is called what it is: e^20 is above 10^8."""
+ENOUGH_FOR_TIMES = 400
+"""Persons, times the ε of times: with fewer, times are mostly noise."""
 
 
 def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[str]:
@@ -366,3 +370,25 @@ def given_up_notes(mechanism: Mechanism) -> list[str]:
     """
     price = [] if mechanism.price_of_grace is None else [mechanism.price_of_grace]
     return price if mechanism.given_up is None else [f"given up: {mechanism.given_up}", *price]
+
+
+def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
+    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
+
+    Parameters
+    ----------
+    promise
+        The manifest of a model.
+    quality
+        The noise that the model was learned from.
+    """
+    if promise is None or quality is None or "times" not in promise:
+        return ()
+    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
+    needed = ENOUGH_FOR_TIMES / epsilon
+    if quality.persons >= needed:
+        return ()
+    return (
+        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
+        "this epsilon; count times instead (symveil count --time), which costs less",
+    )

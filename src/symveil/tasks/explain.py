@@ -5,40 +5,27 @@ What a mechanism does to the words of the public model on average, beside what n
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from symveil.bounds.lower_bound import LowerBound, lower_bound
 from symveil.calibration.certificate import CertifiedRate
 from symveil.errors import ParameterError, TooLargeError
-from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
-from symveil.laws.public_words import public_words
 from symveil.mechanisms.attacker.versions import attacker_of_versions
-from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
+from symveil.mechanisms.attacker.view import AttackerView, attacker_view
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most
-from symveil.randomness import NotPrivateSeededBits
+from symveil.numbers.rationals import at_least, shown_at_most
 from symveil.tasks.doubts import guarantee_in_words
 
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
-
-# What a manifest says is worked out for every release: about a second at most.
-_LONGEST_IN_A_MANIFEST, _MOST_STEPS_IN_A_MANIFEST = 500, 120_000
-# What stands for longer words, in the order in which it is tried.
-_SHORTER = (100, 50, 20, 10)
-_SIMULATED, _SEED = 40, 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,137 +96,6 @@ def average_over_model(mechanism: Mechanism, *, count: int = 1, progress: Progre
         attacker=attacker_view(mechanism),
         versions=attacker_of_versions(mechanism, count) if count != 1 else None,
     )
-
-
-def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    """For a manifest: how many symbols change on average in words of the middle one of the lengths of a file.
-
-    The average is over the public model. Where words are long or the model is large, shorter words stand for them; None
-    where that takes long too, and where lengths are secret.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur, sorted.
-
-    >>> import symveil as sv
-    >>> expected_error_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
-    {'length': 3, 'symbols': 0.639042, 'standard_error': 0.0, 'words': 'uniform'}
-    """
-    own = _of_middle_length(mechanism, lengths)
-    if own is None:
-        return None
-    language = own.language.runs
-    if language is None and not own.language.homogeneous:
-        return None
-    if language is not None and own.weighting is None and own.law.table is None:
-        words = public_words(language, _SIMULATED, prior=prior_of(own))
-        drawn = own.release_codes(words, bits=NotPrivateSeededBits(_SEED))
-        errors = np.count_nonzero(drawn != words, axis=1).astype(np.float64).tolist()
-        mean, spread = float(np.mean(errors)), float(np.std(errors, ddof=1)) / math.sqrt(len(errors))
-    else:
-        errors, _ = expected_errors_of_words(own, None)
-        mean, spread = mean_of_words(own, errors)
-    return {
-        "length": own.length,
-        "symbols": float(f"{mean:.6g}"),
-        "standard_error": float(f"{spread:.3g}"),
-        "words": prior_of(own),
-    }
-
-
-def attacker_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[str, object] | None:
-    """For a manifest: what an attacker guesses who knows the public model and sees one private word of the middle
-    length.
-
-    The public model, the lengths and the mechanism decide it, never the words of the file. None where lengths are
-    secret and where it would take long.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur, sorted.
-
-    >>> import symveil as sv
-    >>> document = attacker_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
-    >>> document["length"], document["symbol"], document["how"]
-    (3, {'before': 0.333333, 'after': 0.786986}, 'exact')
-    """
-    own = _of_middle_length(mechanism, lengths)
-    view = None if own is None else attacker_view(own)
-    if own is None or view is None:
-        return None
-    return {"length": own.length, **_six_digits(view).document()}
-
-
-def _six_digits(view: AttackerView) -> AttackerView:
-    """The same as machines agree on it; what is promised at most, and the ends of an interval, rounded outwards."""
-
-    def nearest(guess: Guess) -> Guess:
-        return Guess(float(f"{guess.before:.6g}"), float(f"{guess.after:.6g}"))
-
-    ends = view.interval and (max(view.interval[0] - 1e-6, 0.0), min(view.interval[1] + 1e-6, 1.0))
-    rounded = ends and (float(f"{ends[0]:.6g}"), float(f"{ends[1]:.6g}"))
-    promised = None if view.promised is None else min(float(shown_at_least(view.promised, 6)), 1.0)
-    return replace(
-        view,
-        symbol=nearest(view.symbol),
-        first=nearest(view.first),
-        last=nearest(view.last),
-        word=nearest(view.word),
-        interval=rounded,
-        promised=promised,
-    )
-
-
-def _of_middle_length(mechanism: Mechanism, lengths: NDArray[np.int64]) -> Mechanism | None:
-    """What releases words of the middle one of the lengths that occur, or shorter ones where those take long.
-
-    None where lengths are secret, and where all of that takes long.
-    """
-    positive = lengths[lengths > 0]
-    if mechanism.metric != "hamming" or not len(positive):
-        return None
-    for length in _quick_lengths(mechanism, int(positive[len(positive) // 2])):
-        own = mechanism.of_length(length)
-        if own is not None and own.length == length:
-            return own
-    return None
-
-
-def _quick_lengths(mechanism: Mechanism, length: int) -> list[int]:
-    """This length and shorter ones in its place, without those that take long."""
-    graph = mechanism.language.graph
-    steps = 0 if graph is None else graph.edge_count
-    return [
-        each
-        for each in (length, *(shorter for shorter in _SHORTER if shorter < length))
-        if each <= _LONGEST_IN_A_MANIFEST and each * steps <= _MOST_STEPS_IN_A_MANIFEST
-    ]
-
-
-def averaged_lengths(mechanism: Mechanism, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The lengths that averages in a manifest may be about, where words of these lengths occur: they need laws too.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur.
-    """
-    language = mechanism.language
-    if not isinstance(language, AnyLength):
-        return lengths
-    averaged = set()
-    for length in lengths[lengths > 0].tolist():
-        quick = _quick_lengths(mechanism, length)
-        averaged.update(next(([each] for each in quick if language.of_length(each) is not None), []))
-    return np.array(sorted(averaged), dtype=np.int64)
 
 
 def least_possible(mechanism: Mechanism) -> LowerBound | None:

@@ -35,12 +35,20 @@ from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.parameters.declaration import Domain, File, Flag, OneOf, Several, declared, listing_fields
 from symveil.parameters.signature import check_names, described, shows_fields
 from symveil.pictures.road_map import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
 from symveil.release.central_spec import CentralSpec
 from symveil.tasks.central_files import (
+    DURATIONS,
+    NEIGHBOURS,
+    PERIOD,
+    PLACES,
+    TIMEZONE,
+    ZONES,
+    CentralFile,
     public_language,
     reading_of_times,
     release_centrally,
@@ -49,7 +57,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
-from symveil.tasks.doubts import large_loss, warn
+from symveil.tasks.doubts import large_loss, time_warnings, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 LawKind = Literal["auto", "trips", "log"]
@@ -57,23 +65,8 @@ LawKind = Literal["auto", "trips", "log"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnedPrivately:
-    """A model that was learned with one ε per person, and its manifest.
-
-    Parameters
-    ----------
-    out, manifest_file
-        The model's file, and the manifest beside it.
-    manifest
-        What was promised.
-    already_done
-        Whether an earlier run had finished this release.
-    """
-
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
+class LearnedPrivately(CentralFile):
+    """A model that was learned with one ε per person, and its manifest."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -97,62 +90,82 @@ class LearnedPrivately:
             "guarantee": self.guarantee.document(),
             "quality": None if self.quality is None else self.quality.document(),
             "unit": "person",
-            "manifest": str(self.manifest_file),
-            "release_id": self.manifest["release_id"],
-            "charged": self.manifest["charged"],
-            "passes_unprotected": self.manifest.get("passes_unprotected"),
-            "already_done": self.already_done,
+            **self._release_document(),
         }
 
 
+@listing_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LearnOptions:
-    """Which law is learned, and what is public about it.
+    """Which law is learned, and what is public about it."""
 
-    Parameters
-    ----------
-    places
-        Where symbols lie. Turns and distances between zones then tell moves and trips apart from the start.
-    zones
-        A grid such as 6 or 6x4 over the places, or a file with the zone of each symbol; without places and zones
-        each symbol is its own.
-    kind
-        "trips": moves, first and last symbols, zones of both, lengths. "log": lengths, activities that a case has at
-        most once, moves at the beginning of a case and later; longer words count as far as the longest length goes.
-        "auto": "log" where there is neither a chain nor a map.
-    no_repeats
-        Whether words have every symbol at most once. Others are illegal: they add nothing and are never drawn.
-    constraint
-        A model (or its file) that every word must also be a word of: an automaton for "no consultation before an exam".
-    neighbours
-        "add-remove" or "replace".
-    period
-        With `time`: the first and the last date on which cases start, such as 2024-01-01..2024-12-31, a public range.
-    durations
-        With `time`: the public bins of waits, such as 1s..365d (the default) or their edges, 0,1m,1h,1d.
-    timezone
-        With `time`: the zone whose clock decides hours and dates; UTC by default.
-    time_share
-        With `time`: what times get of ε; 0.4 by default.
-    attributes
-        With `time`: columns of other attributes of events, each with its public values: a list, a file with one in each
-        line, or edges of bins of a number such as "0,10,100". The values of a case have a name that begins with case:.
-    attribute_share
-        What each attribute gets of ε; 0.1 by default. Words and times share the rest.
-    """
-
-    places: str | Path | None = None
-    zones: str | Path | None = None
-    kind: LawKind = "auto"
-    no_repeats: bool = False
-    constraint: Model | str | Path | None = None
-    neighbours: Neighbours = "add-remove"
-    period: str | None = None
-    durations: str | None = None
-    timezone: str | None = None
-    time_share: Number | None = None
-    attributes: Mapping[str, str | Path | Sequence[str]] | None = None
-    attribute_share: Number | None = None
+    places: str | Path | None = field(default=None, metadata=PLACES)
+    zones: str | Path | None = field(default=None, metadata=ZONES)
+    kind: LawKind = field(
+        default="auto",
+        metadata=declared(
+            "With `epsilon`: of trips, or of the cases of an event log.",
+            label="Kind of law",
+            domain=OneOf(
+                labels={
+                    "auto": "a log where there is neither a chain nor a map",
+                    "trips": "moves, first and last symbols, zones of both, lengths",
+                    "log": "lengths, activities that a case has at most once, moves early and late in a case",
+                }
+            ),
+            more="In a log longer words count as far as the longest length goes.",
+        ),
+    )
+    no_repeats: bool = field(
+        default=False,
+        metadata=declared(
+            "Words have every symbol at most once; others are illegal.",
+            label="No repeats",
+            domain=Flag(),
+            more="They add nothing and are never drawn.",
+        ),
+    )
+    constraint: Model | str | Path | None = field(
+        default=None,
+        metadata=declared(
+            "A model: words must be words of it too.",
+            label="Rule",
+            domain=File(),
+            more='Such as an automaton for "no consultation before an exam".',
+        ),
+    )
+    neighbours: Neighbours = field(default="add-remove", metadata=NEIGHBOURS)
+    period: str | None = field(default=None, metadata=PERIOD)
+    durations: str | None = field(default=None, metadata=DURATIONS)
+    timezone: str | None = field(default=None, metadata=TIMEZONE)
+    time_share: Number | None = field(
+        default=None,
+        metadata=declared(
+            "With `time`: what times get of epsilon; 0.4 by default.",
+            label="Share of times",
+            domain=Domain(placeholder="S"),
+        ),
+    )
+    attributes: Mapping[str, str | Path | Sequence[str]] | None = field(
+        default=None,
+        metadata=declared(
+            "With `time`: another attribute of events and its public values, a file with one in each line or edges of "
+            "bins of a number such as 0,10,100. Repeatable.",
+            label="Attributes",
+            domain=Several(placeholder="COL=VALUES"),
+            option="--attribute",
+            more="Or a list of them. The values of a case have a name that begins with case:.",
+        ),
+    )
+    attribute_share: Number | None = field(
+        default=None,
+        metadata=declared(
+            "What each attribute gets of epsilon; 0.1 by default.",
+            label="Share of an attribute",
+            domain=Domain(placeholder="S"),
+            more="Words and times share the rest.",
+        ),
+    )
 
     def __post_init__(self) -> None:
         read_neighbours(self.neighbours)
@@ -252,30 +265,6 @@ class LearnParameters(ColumnParameters, total=False):
 
 _LARGEST_LIST = 1 << 24
 """Bytes of a file of public values."""
-ENOUGH_FOR_TIMES = 400
-"""Persons, times the ε of times: with fewer, times are mostly noise."""
-
-
-def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
-
-    Parameters
-    ----------
-    promise
-        The manifest of a model.
-    quality
-        The noise that the model was learned from.
-    """
-    if promise is None or quality is None or "times" not in promise:
-        return ()
-    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
-    needed = ENOUGH_FOR_TIMES / epsilon
-    if quality.persons >= needed:
-        return ()
-    return (
-        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
-        "this epsilon; count times instead (symveil count --time), which costs less",
-    )
 
 
 @shows_fields(
@@ -347,12 +336,7 @@ def learn(
         beside=Beside(times=request.times is not None, attributes=request.attributes), read_by=request.read_by,
     )  # fmt: skip
     warn(large_loss(request.release.epsilon))
-    return LearnedPrivately(
-        out=target,
-        manifest_file=finished.manifest_file,
-        manifest=finished.manifest,
-        already_done=finished.already_done,
-    )
+    return LearnedPrivately.from_finished(target, finished)
 
 
 @dataclass(frozen=True, kw_only=True)

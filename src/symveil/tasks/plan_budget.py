@@ -27,6 +27,7 @@ from symveil.ledger.composition import composed_epsilon
 from symveil.ledger.statements import WHOLE, BookTotals
 from symveil.ledger.store import Database
 from symveil.ledger.units import UNIT, WHOLE_PART, WHOLE_WORDS, Unit, shown_units
+from symveil.mechanisms.averages import expected_error_of_file
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
@@ -34,7 +35,6 @@ from symveil.numbers.rationals import at_least, shown_at_least
 from symveil.randomness import new_release_key
 from symveil.release.spec import LocalSpec
 from symveil.reports.report import Facts, Report, Section, Table
-from symveil.tasks.explain import expected_error_of_file
 from symveil.tasks.parameters import FileParameters
 from symveil.tasks.privatize_file import ReleaseRequest, file_job
 from symveil.tasks.rerelease import noise_of_mechanism

@@ -33,11 +33,11 @@ from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.symbols import check_separable, reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Word, decode, encode_many, split_words
-from symveil.parameters.signature import check_names, described, shows_fields
+from symveil.parameters.signature import described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
 from symveil.release.batch import ReleasePlan, check_batch
 from symveil.release.job import Written
@@ -47,20 +47,6 @@ from symveil.tasks.doubts import dropped_ids, large_loss, warn
 from symveil.tasks.parameters import TableParameters
 
 Frame = TypeVar("Frame", bound=Table)
-
-
-def described_choice(given: MechanismChoice | None, named: dict[str, Any]) -> MechanismChoice:
-    """The choice that was given or named; one that is not private is refused by `Release.of`, in words for files."""
-    if given is None:
-        named["not_private"] = True
-    return described(MechanismChoice, given, named, name="choice")
-
-
-def check_choice_names(function: str, types: type, named: dict[str, Any], choice: MechanismChoice | None) -> None:
-    """Refuse names that a function does not take, and a missing ε, as Python does."""
-    check_names(function, types, named)
-    if choice is None and "epsilon" not in named:
-        raise TypeError(f"{function}() missing 1 required keyword-only argument: 'epsilon'")
 
 
 @overload
@@ -156,9 +142,8 @@ def privatize(
     loose: dict[str, Any] = dict(named)
     if "keep" in loose:
         loose["keep"] = tuple(loose["keep"])
-    check_choice_names("privatize", TableParameters, loose, choice)
+    choice = requested_choice("privatize", TableParameters, loose, given=choice, not_private=True)
     reading = described(ColumnOptions, columns, loose, name="columns")
-    choice = described_choice(choice, loose)
     model_file = Path(model) if isinstance(model, str | Path) else None
     loaded = load_word_model(model_file) if model_file is not None else cast("Model | None", model)
     release = LocalSpec.from_choice(choice, alphabet=alphabet, model=loaded)

@@ -33,16 +33,16 @@ from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.formats.symbols import check_separable, split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.averages import attacker_of_file, averaged_lengths, expected_error_of_file
+from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
 from symveil.parameters.signature import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
-from symveil.release.protocol import Protocol, Settings, WorkedOut, made_by, worked_out
+from symveil.release.protocol import Decisions, Protocol, Settings, check_ledger_apart, decisions, made_by
 from symveil.release.spec import LocalSpec
-from symveil.tasks.budgets import check_ledger_apart
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
@@ -51,14 +51,8 @@ from symveil.tasks.doubts import (
     large_loss,
     warn,
 )
-from symveil.tasks.explain import attacker_of_file, averaged_lengths, expected_error_of_file
-from symveil.tasks.parameters import (
-    FileParameters,
-    RunOptions,
-    no_pyspark,
-)
+from symveil.tasks.parameters import FileParameters, RunOptions, no_pyspark
 from symveil.tasks.private_file import PrivateFile
-from symveil.tasks.privatize import check_choice_names, described_choice
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -267,10 +261,9 @@ class ReleaseRequest:
         run: RunOptions | None = None,
     ) -> ReleaseRequest:
         """From objects, or from the names of their fields in `loose`; `function` is what messages call the caller."""
-        check_choice_names(function, FileParameters, loose, choice)
+        choice = requested_choice(function, FileParameters, loose, given=choice, not_private=True)
         if "keep" in loose:
             loose["keep"] = tuple(cast("Iterable[str]", loose["keep"]))
-        choice = described_choice(choice, loose)
         columns = described(ColumnOptions, columns, loose, name="columns")
         run = described(RunOptions, run, loose, name="run")
         notes: list[str] = []
@@ -303,12 +296,12 @@ def release_file(
     check_ledger_apart(run.ledger, source, target)
     job = file_job(source, target, release, columns, run, progress or silent)
 
-    def decided(job: Job[Any]) -> WorkedOut:
+    def calibrate(job: Job[Any]) -> Decisions:
         nonlocal release
         release.refuse_thin(job.legal_lengths, thin=run.thin)  # before anybody is charged
         job.calibrate(partial(averaged_lengths, release.mechanism))
         release = replace(release, mechanism=job.mechanism)
-        return worked_out(release.mechanism, job.lengths)
+        return decisions(release.mechanism, job.lengths)
 
     def manifest_text(name: str, written: Written, date: str) -> str:
         if run.ledger is None:
@@ -347,7 +340,7 @@ def release_file(
             ),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts),
         ),
-        worked_out=decided,
+        calibrate=calibrate,
         release_id=run.release_id,
         again=run.again,
     )

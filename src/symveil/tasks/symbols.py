@@ -297,7 +297,7 @@ def symbols_file(
     once
         Rows of a case that follow each other with the same symbol become one, the first.
     delimiter
-        What stands between the cells of a CSV file, such as ";"; a comma by default. Degrees may have decimal commas.
+        What separates the cells of a CSV file, such as ";"; a comma by default. Degrees may have decimal commas.
     date_format
         With links: how dates in the order column are written where that is not ISO 8601, such as "%d.%m.%Y %H:%M".
     alphabet_out

@@ -40,7 +40,8 @@ from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
 from symveil.storage.files import digest_of, write_files
 from symveil.tasks.declared_rules import declared_rules, require_legal_words
-from symveil.tasks.learn_privately import LearnedPrivately, time_warnings
+from symveil.tasks.doubts import time_warnings
+from symveil.tasks.learn_privately import LearnedPrivately
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -60,7 +61,7 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
     count
         How many words it has: declared.
     separator
-        What stands between symbols in a CSV file.
+        What separates symbols in a CSV file.
     """
     promise = model_promise(model)
     if promise is None:
@@ -228,7 +229,7 @@ def synthesize(
     constraint
         A model (or its file): words are drawn given that they are words of it.
     separator
-        What stands between symbols in a CSV file.
+        What separates symbols in a CSV file.
     bits
         Where random bits come from; by default the operating system's.
 

@@ -21,15 +21,13 @@ from symveil.languages.run_laws import likeliest_symbols
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
 from symveil.mechanisms.attacker.windows import Floats, mean_interval
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes
 from symveil.randomness import NotPrivateSeededBits
 
-MOST_VERSIONS = 100
 _SEED = 31  # public: of what is drawn for words of the public model
-_MOST_SETS = 20_000  # of versions that are all looked at
 _DRAWS = 400
-_MOST_ENTRIES = 8_000_000  # words × sets at once
 
 
 def attacker_of_versions(mechanism: Mechanism, count: int) -> AttackerView | None:
@@ -50,8 +48,8 @@ def attacker_of_versions(mechanism: Mechanism, count: int) -> AttackerView | Non
     >>> [round(attacker_of_versions(mechanism, count).symbol.after, 3) for count in (1, 3, 10)]
     [0.576, 0.665, 0.858]
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VERSIONS:
-        raise ParameterError("count", expected=f"a whole number from 1 to {MOST_VERSIONS}", found=count)
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= LIMITS.now.versions:
+        raise ParameterError("count", expected=f"a whole number from 1 to {LIMITS.now.versions}", found=count)
     one = attacker_view(mechanism, versions=count)
     if one is None or count == 1:
         return one
@@ -134,7 +132,7 @@ def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, one: Attack
     begin = int(mechanism.language.public_start)
     with np.errstate(divide="ignore"):
         logs = np.log(law_of_all(mechanism, words, released))
-    exact = math.comb(len(released) + count - 1, count) <= _MOST_SETS
+    exact = math.comb(len(released) + count - 1, count) <= LIMITS.now.version_sets
     sets = _all_sets(len(released), count) if exact else _drawn_sets(logs, count)
     columns = [
         np.concatenate(parts)
@@ -175,7 +173,7 @@ def _drawn_sets(logs: Floats, count: int) -> NDArray[np.int64]:
 
 
 def _pieces(sets: NDArray[np.int64], words: int) -> list[NDArray[np.int64]]:
-    step = max(1, _MOST_ENTRIES // words)
+    step = max(1, LIMITS.now.version_entries // words)
     return [sets[start : start + step] for start in range(0, len(sets), step)]
 
 

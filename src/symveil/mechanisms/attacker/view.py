@@ -40,17 +40,14 @@ from symveil.mechanisms.attacker.windows import (
     promised_by_enumeration,
     promised_by_sampling,
 )
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes
 from symveil.numbers.rationals import shown_at_least
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 29  # public: the words that are released here are drawn from the public model
-_MOST_WORDS = 2_000  # of a language that is written out …
-_MOST_ENTRIES = 40_000_000  # … and words × released words × symbols …
-_MOST_ENTRIES_ONE_BY_ONE = 250_000  # … where the law of every word is asked for by itself
-_MOST_DRAWS, _FEWEST_DRAWS = 200, 8
-_MOST_STEPS = 20_000_000  # edges × phases × symbols × draws
+_FEWEST_DRAWS = 8
 _OFTEN = 0.9
 
 
@@ -285,14 +282,19 @@ def written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
     mechanism
         On words of one public length.
     """
-    if not (mechanism.language.has_at_most(_MOST_WORDS) and mechanism.released_language.has_at_most(_MOST_WORDS)):
+    most = LIMITS.now.attacker_words
+    if not (mechanism.language.has_at_most(most) and mechanism.released_language.has_at_most(most)):
         return None
-    words, released = mechanism.inputs(at_most=_MOST_WORDS), mechanism.outputs(at_most=_MOST_WORDS)
+    words, released = mechanism.inputs(at_most=most), mechanism.outputs(at_most=most)
     if len(words) != 1 or len(released) != 1:
         return None
     entries = words[0].size * len(released[0])
     one_by_one = mechanism.run_weights is None
-    return (words[0], released[0]) if entries <= (_MOST_ENTRIES_ONE_BY_ONE if one_by_one else _MOST_ENTRIES) else None
+    return (
+        (words[0], released[0])
+        if entries <= (LIMITS.now.attacker_entries_one_by_one if one_by_one else LIMITS.now.attacker_entries)
+        else None
+    )
 
 
 def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Losses) -> AttackerView:
@@ -398,7 +400,7 @@ def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1)
         How many private versions of each word are looked at.
     """
     steps = language.length * max(guessing.graph.edge_count, 1) * guessing.costs.phases * passes
-    draws = min(_MOST_DRAWS, _MOST_STEPS // steps)
+    draws = min(LIMITS.now.attacker_draws, LIMITS.now.attacker_steps // steps)
     return None if draws < _FEWEST_DRAWS else public_words(language, draws)
 
 
@@ -415,7 +417,7 @@ def _before(language: RunLanguage, words: Codes, begin: int) -> tuple[Floats, bo
     if not begin:
         return np.asarray(likeliest_symbols(uniform, words[:1])[1][0], dtype=np.float64), True
     starts = _starts(language)
-    if len(starts) * language.length * language.graph.edge_count > _MOST_STEPS:
+    if len(starts) * language.length * language.graph.edge_count > LIMITS.now.attacker_steps:
         return np.asarray(likeliest_symbols(uniform, words)[1][:, begin:].mean(axis=0)), False
     rows = np.zeros((len(starts), language.length), dtype=np.int32)  # only the first symbol counts
     rows[:, 0] = list(starts)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from symveil.languages.runs import RunLanguage
 from symveil.laws.public_words import uniform_words
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 
 Floats = NDArray[np.float64]
@@ -31,9 +32,7 @@ FAILS = 0.05
 """How often an interval or a limit may miss."""
 
 _WIDEST_WINDOW = 8
-_CHOOSING, _MOST_JUDGING, _FEWEST_JUDGING = 40, 400, 60  # words
-_MOST_EDGES = 40_000  # of all words together in one position of a window, while windows are chosen
-_MOST_WORK = 3_000_000  # edges, for choosing, and again for judging
+_CHOOSING, _FEWEST_JUDGING = 40, 60  # words
 
 
 def most_right(loss: float, before: float) -> float:
@@ -127,9 +126,11 @@ def promised_by_sampling(language: RunLanguage, losses: Losses, whole: Floats) -
     """
     begin, length = int(language.public_start), language.length
     at_all = _most_right(losses(length - begin), whole)
-    words = uniform_words(language, _CHOOSING + _MOST_JUDGING)
+    words = uniform_words(language, _CHOOSING + LIMITS.now.judging_words)
     chosen, work = _choose_windows(language, words[:_CHOOSING], losses, at_all)
-    judging = int(min(_MOST_JUDGING, max(_FEWEST_JUDGING, _MOST_WORK * _CHOOSING // max(work, 1))))
+    judging = int(
+        min(LIMITS.now.judging_words, max(_FEWEST_JUDGING, LIMITS.now.window_work * _CHOOSING // max(work, 1)))
+    )
     rows = words[_CHOOSING : _CHOOSING + judging]
     bound = np.tile(at_all, (judging, 1))
     for (left, right), positions in chosen.items():
@@ -155,7 +156,7 @@ def _choose_windows(
         for right, shares, work in _windows(language, words, left, min(length, left + _WIDEST_WINDOW)):
             loss = losses(right - left)
             spent += work
-            if not math.isfinite(loss) or spent > _MOST_WORK * (left - begin + 1) // (length - begin):
+            if not math.isfinite(loss) or spent > LIMITS.now.window_work * (left - begin + 1) // (length - begin):
                 break
             works[left, right] = work
             for position in range(left, right):
@@ -180,7 +181,7 @@ def _shares_of_one_window(language: RunLanguage, words: Codes, left: int, right:
 
 
 def _windows(
-    language: RunLanguage, words: Codes, left: int, last: int, *, limit: int | None = _MOST_EDGES
+    language: RunLanguage, words: Codes, left: int, last: int, *, limit: int | None = LIMITS.now.window_edges
 ) -> Iterator[tuple[int, Floats, int]]:
     """For windows from `left` to left + 1 … `last`: the chance of the likeliest symbol at each of their positions among
     the words that agree with each row outside, and how many edges that took. Ends where there are more than `limit`."""

@@ -39,6 +39,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.edit_channel.law import ChannelForward, edits_law
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Metric, Word, read_length, split_words
@@ -49,8 +50,6 @@ from symveil.randomness import BitSource, Boundaries, uniform_below
 
 NOMINAL_LENGTH = 100
 """The public length for which parameters are chosen where no other is named."""
-
-_GAPS_AT_ONCE = 24
 
 
 class EditChannel(Mechanism):
@@ -251,12 +250,12 @@ class EditChannel(Mechanism):
     def _draw_gaps(self, count: int, bits: BitSource) -> NDArray[np.int64]:
         """How many symbols are inserted in each gap, exactly by g."""
         result = self._gap_choice(0).pick(bits.lanes(count), bits)  # type: ignore[arg-type]  # 32 bits each
-        start, open_ended = 0, np.flatnonzero(result == _GAPS_AT_ONCE)
+        start, open_ended = 0, np.flatnonzero(result == LIMITS.now.gaps_at_once)
         while len(open_ended):  # this many or more: draw on, given that
-            start += _GAPS_AT_ONCE
+            start += LIMITS.now.gaps_at_once
             more = self._gap_choice(start).pick(bits.lanes(len(open_ended)), bits)  # type: ignore[arg-type]
             result[open_ended] = start + more
-            open_ended = open_ended[more == _GAPS_AT_ONCE]
+            open_ended = open_ended[more == LIMITS.now.gaps_at_once]
         return result
 
     def _gap_choice(self, start: int) -> Boundaries:
@@ -268,7 +267,7 @@ class EditChannel(Mechanism):
         return Memo(lambda start: Boundaries(lambda: self._gap_cuts(start), width=32))
 
     def _gap_cuts(self, start: int) -> list[arb]:
-        weights, total = inserted_above(self.parameters, start, _GAPS_AT_ONCE)
+        weights, total = inserted_above(self.parameters, start, LIMITS.now.gaps_at_once)
         sums = [weights[0]]
         for weight in weights[1:]:
             sums.append(sums[-1] + weight)
@@ -308,7 +307,7 @@ class EditChannel(Mechanism):
         near = EditNeighbours(
             codes.tolist(), symbols=len(self.alphabet), within=within, max_length=self.language.max_length
         )
-        return near.counts() if len(codes) <= _LONGEST_COUNTED else []
+        return near.counts() if len(codes) <= LIMITS.now.edit_length else []
 
     def automaton_size(self, word: Word) -> AutomatonSize:
         """States and edges of the Levenshtein automaton of a word for a few edits."""
@@ -335,6 +334,5 @@ class EditChannel(Mechanism):
 _SUBSTITUTED, _DELETED = 1, 2
 _NO_SYMBOL = -1
 _BLOCK = 1 << 15
-_LONGEST_COUNTED = 5000
 _SHOWN_BEYOND = 3
 _EDITS_SHOWN = 2

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from symveil.graphs.csr import offsets
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 
 Rows = NDArray[np.int64]
-
-_MOST_STEPS = 1 << 22  # entries of a table of distances
-_MOST_OPTIONS = 1 << 20  # successors that are compared at once
 
 
 class Successors:
@@ -45,7 +43,7 @@ class Steering:
 
     def nearest(self, options: Successors, states: Rows, own: Codes) -> Rows:
         """The place among its successors, for each of some states; the first of those that are equally near."""
-        room = _MOST_STEPS // self._graph.state_count
+        room = LIMITS.now.online_distances // self._graph.state_count
         if len(self._graph.alphabet) <= room:
             return self._by_steps(self._steps_to_all, options, states, own.astype(np.int64))
         results = np.empty(len(states), dtype=np.int64)
@@ -77,7 +75,7 @@ class Steering:
 
 def _pieces(counts: Rows) -> Iterator[slice]:
     """The rows in slices of about as many successors as may be compared at once."""
-    ends = np.flatnonzero(np.diff(np.cumsum(counts) // _MOST_OPTIONS)) + 1
+    ends = np.flatnonzero(np.diff(np.cumsum(counts) // LIMITS.now.online_options)) + 1
     for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(counts)], strict=True):
         if stop > start:
             yield slice(start, stop)

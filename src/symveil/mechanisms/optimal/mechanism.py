@@ -23,23 +23,19 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
-from symveil.laws.parameters import Adjacency, read_beyond
-from symveil.mechanisms.cost_choice import Cap, chosen_cost, read_cap, read_cost
+from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_cap
+from symveil.mechanisms.cost_weighted import chosen_cost, read_cost
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
-from symveil.mechanisms.optimal.programme import MOST_ROWS, NumberedWords, Programme
+from symveil.mechanisms.optimal.programme import NumberedWords, Programme
 from symveil.models.word import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
 from symveil.randomness import BitSource, Boundaries
 
-MOST_WORDS = 400
-"""More words are refused."""
-_MOST_COUNTED = 1_000_000
-_LONGEST_COUNTED = 1000
-"""Edges × symbols, and symbols, up to which a refusal says how many words there are."""
 _WORDS_REMEMBERED = 512
 
 
@@ -122,10 +118,10 @@ class Optimal(Mechanism):
             raise ParameterError(
                 "cost", expected="hamming, or a model, whose words differ in what they cost", found=cost
             )
-        if not language.has_at_most(MOST_WORDS):
+        if not language.has_at_most(LIMITS.now.optimal_words):
             raise TooLargeError(
-                f"mechanism optimal: expected a language of at most {MOST_WORDS} words, found {_counted(language)} in "
-                f"{language!r}; take mechanism auto, or shorter words"
+                f"mechanism optimal: expected a language of at most {LIMITS.now.optimal_words} words, found "
+                f"{_counted(language)} in {language!r}; take mechanism auto, or shorter words"
             )
         # a table that does not fit is refused here, not when a word is drawn
         if self.plain_cost is not None and self.plain_cost.far == INFINITE:
@@ -137,9 +133,10 @@ class Optimal(Mechanism):
             _ = self.law  # its loss is proved here, unless it is a law that was handed over
             return
         rows = sum(each.rows for each in self.programmes)
-        if rows > MOST_ROWS and not all(self._has_closed_form(each) for each in self.programmes):
+        if rows > LIMITS.now.optimal_rows and not all(self._has_closed_form(each) for each in self.programmes):
             raise TooLargeError(
-                f"mechanism optimal: expected at most {MOST_ROWS} adjacent pairs × released words, found {rows} in "
+                f"mechanism optimal: expected at most {LIMITS.now.optimal_rows} adjacent pairs × released words, "
+                f"found {rows} in "
                 f"{language!r} with adjacency {self.reach}; take mechanism auto, shorter words or a larger epsilon"
             )
 
@@ -178,7 +175,7 @@ class Optimal(Mechanism):
         >>> round(flat.expected_error, 4), [round(flat.loss_at(apart), 4) for apart in (1, 2, 3)]
         (0.3187, [2.0, 4.0, 6.0])
         """
-        if choice.grace is None or not language.has_at_most(MOST_WORDS):
+        if choice.grace is None or not language.has_at_most(LIMITS.now.optimal_words):
             return None
         try:
             chosen = chosen_parameters(cls, choice)
@@ -208,7 +205,7 @@ class Optimal(Mechanism):
     @computed_once
     def _words(self) -> Codes:
         """All words, in alphabetical order."""
-        return np.ascontiguousarray(self._small.enumerate_codes(at_most=MOST_WORDS), dtype=np.int32)
+        return np.ascontiguousarray(self._small.enumerate_codes(at_most=LIMITS.now.optimal_words), dtype=np.int32)
 
     @computed_once
     def _apart(self) -> NDArray[np.int64]:
@@ -469,6 +466,6 @@ class Optimal(Mechanism):
 def _counted(language: FreeLanguage | RunLanguage) -> str:
     """How many words a language has, where that is quickly counted."""
     edges = len(language.alphabet) if language.graph is None else language.graph.edge_count
-    if language.length > _LONGEST_COUNTED or edges * language.length > _MOST_COUNTED:
+    if language.length > LIMITS.now.counted_length or edges * language.length > LIMITS.now.counted_work:
         return "more"
     return shortened(language.size)

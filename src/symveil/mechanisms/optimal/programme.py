@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from symveil.bounds.prior import Floats, Integers
 from symveil.bounds.programme import PrivacyProgramme
 from symveil.errors import TooLargeError
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
 
-MOST_ROWS = 1_000_000
-"""More inequalities (adjacent pairs × outputs) are refused: a round of rays takes about 10 s for so many."""
-_MOST_SOLVED = 60_000
-"""More are not solved all at once, which takes about 15 s for so many."""
 # Weights of a flat law must be above this: rounding may bring one that is 0 so far above it.
 _SMALLEST_WEIGHT = 1e-13
 
@@ -188,10 +185,10 @@ class Programme:
 
     def _solved(self, ratio: float) -> Floats:
         """By linear programming, all at once."""
-        if self.rows > _MOST_SOLVED:
+        if self.rows > LIMITS.now.solved_rows:
             raise TooLargeError(
-                f"mechanism optimal: expected at most {_MOST_SOLVED} adjacent pairs × released words at this epsilon, "
-                f"found {self.rows}; take mechanism auto, shorter words or a larger epsilon"
+                f"mechanism optimal: expected at most {LIMITS.now.solved_rows} adjacent pairs × released words at "
+                f"this epsilon, found {self.rows}; take mechanism auto, shorter words or a larger epsilon"
             )
         result = self._programme.law(ratio)
         if result is None:

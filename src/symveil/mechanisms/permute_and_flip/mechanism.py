@@ -42,6 +42,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import ErrorBounds
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.permute_and_flip.race import race, races
 from symveil.models.word import Codes
 from symveil.numbers.conversions import (
@@ -201,7 +202,6 @@ class FlipIntegral:
 _ROWS_WORTH_A_TABLE = 16
 # For fewer words of a model than this it is quicker to go from word to word.
 _ROWS_WORTH_A_BATCH = 3
-_ROWS_AT_ONCE = 1 << 14
 
 
 class PermuteAndFlip(DistanceWeighted):
@@ -306,8 +306,8 @@ class PermuteAndFlip(DistanceWeighted):
             near = RunNeighboursBatch(runs, different[piece])
             low, high = np.searchsorted(word, [piece.start, piece.stop]).tolist()
             # a few words may have very many rows
-            for begin in range(low, high, _ROWS_AT_ONCE):
-                part = slice(begin, min(begin + _ROWS_AT_ONCE, high))
+            for begin in range(low, high, LIMITS.now.flipped_at_once):
+                part = slice(begin, min(begin + LIMITS.now.flipped_at_once, high))
                 own, its = bits.for_rows(order[part]), word[part] - piece.start
                 distances = races(near.counts[its], self.rate, own)
                 ranks = uniform_integers(near.counts[its, distances], own)

@@ -17,6 +17,7 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
+from symveil.mechanisms.limits import LIMITS
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.randomness import BitSource
 
@@ -29,7 +30,6 @@ _FEW_BITS = np.uint64(1 << 33)
 _MARGIN = 2.0**-30
 _LARGEST_HANDICAP = 2.0**1000  # a larger one is written as this: 1 − U^{1/N} is above 2⁻⁹⁴, so that its value is …
 _LARGEST_VALUE = 2.0**900  # … still beyond this, and beyond that nothing is left to floats
-_MOST_RUNNERS = 1 << 17  # at once
 
 
 def race(counts: Callable[[], Sequence[arb]], rate: Callable[[], arb], bits: BitSource) -> int:
@@ -107,7 +107,7 @@ def races(counts: NDArray[np.int64], rate: Fraction, bits: BitSource) -> NDArray
         handicaps = [(ball(rate) * distance).exp() for distance in range(counts.shape[1])]
         handicap = np.array([min(nearest_float(each), _LARGEST_HANDICAP) for each in handicaps])
     winners = np.empty(len(counts), dtype=np.int64)
-    at_once = max(_MOST_RUNNERS // counts.shape[1], 1)
+    at_once = max(LIMITS.now.runners // counts.shape[1], 1)
     for start in range(0, len(counts), at_once):
         rows = np.arange(start, min(start + at_once, len(counts)))
         winners[rows] = _races(counts[rows], handicap, rate, bits.for_rows(rows))
