@@ -27,7 +27,7 @@ EVERY_LOOP = {
     "block_loops": {"root_bounds", "children_bounds"},
     "context_loops": {"context_boxes", "context_bounds"},
     "half_loops": {"second_halves", "path_weights", "not_yet_proved"},
-    "ball_loops": {"left_box_step", "right_box_step"},
+    "ball_loops": {"next_ball_boxes"},
     "ball_block_loops": {"path_extremes", "open_pairs", "prove_pairs"},
 }
 MOST = 24  # calls of each loop: twins are slow

@@ -9,8 +9,8 @@ import pytest
 
 import symveil as sv
 from compiled.twins import Call, agree_again, recording
-from symveil.calibration import block_bounds
 from symveil.calibration.block_bounds import chain_loss, chain_search
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.windows import window_loss, window_search
 from symveil.models.markov_chain import MarkovChain
 
@@ -31,7 +31,7 @@ def random_chain(seed: int, size: int, degree: int) -> MarkovChain:
 def calls() -> list[Call]:
     """Short words and long ones, with a prior and without, in pairs of paths and path by path."""
     found: list[Call] = []
-    with pytest.MonkeyPatch.context() as patch, recording(found, most=150):
+    with recording(found, most=150):
         for seed, (size, degree, length) in enumerate([(3, 2, 4), (5, 3, 6), (4, 4, 3), (9, 2, 12)]):
             for with_prior in (False, True):
                 language = sv.runs(random_chain(seed, size, degree), length)
@@ -40,8 +40,8 @@ def calls() -> list[Call]:
                     assert windows is not None
                     window_loss(windows, Fraction(1))
                 for most in (3e9, 0):
-                    patch.setattr(block_bounds, "_PAIR_WORK", most)
-                    search = chain_search(language, adjacency=2, with_prior=with_prior)
+                    with LIMITS.changed(quick_pair_work=most):
+                        search = chain_search(language, adjacency=2, with_prior=with_prior)
                     assert search is not None
                     for rate in ("1/100", "2", "8"):
                         chain_loss(search, Fraction(rate), 2)

@@ -14,7 +14,7 @@ from symveil.estimation.statistics import Batch, read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.tasks.rerelease import noise_of_mechanism
+from symveil.release.rerelease import noise_of_mechanism
 
 MECHANISMS = {
     "exponential": lambda w, e, b: sv.Exponential(w, epsilon=e, adjacency=b),

@@ -50,7 +50,6 @@ SENTENCES: Mapping[str, str] = {
 
 ALLOWED_NAMES: Mapping[str, str] = {
     "places": "the option --places and the parameter of the public functions: coordinates of symbols (contract)",
-    "PLACES": "what is declared of the option --places",
     "places_out": "the option --places-out (contract)",
     "places_text": "the file of --places (contract)",
     "read_places": "a public name: it reads the file of --places (contract)",

@@ -86,7 +86,7 @@ def enforce_command(
     first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.parameters.signature import described
+    from symveil.parameters.declaration import described
     from symveil.tasks import enforce_options as options
     from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
     from symveil.tasks.enforce_report import enforcement_report

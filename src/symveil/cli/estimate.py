@@ -77,8 +77,8 @@ def estimate_command(
     symveil estimate private.csv --statistic visits --by hour
     """
     from symveil.formats.manifest import manifest_path
+    from symveil.release.private_file import model_beside
     from symveil.tasks.estimate import estimate
-    from symveil.tasks.private_file import model_beside
     from symveil.tasks.table_files import SUFFIXES, check_table_name, write_estimate
 
     require_suffix("out", out, SUFFIXES)

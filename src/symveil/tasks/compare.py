@@ -40,15 +40,15 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
-from symveil.parameters.signature import check_names, shows_fields
+from symveil.parameters.declaration import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
+from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest
 from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared
 from symveil.tasks.parameters import FileReading
-from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]

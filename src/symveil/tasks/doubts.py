@@ -121,6 +121,28 @@ def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
     ]
 
 
+def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
+    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
+
+    Parameters
+    ----------
+    promise
+        The manifest of a model.
+    quality
+        The noise that the model was learned from.
+    """
+    if promise is None or quality is None or "times" not in promise:
+        return ()
+    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
+    needed = ENOUGH_FOR_TIMES / epsilon
+    if quality.persons >= needed:
+        return ()
+    return (
+        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
+        "this epsilon; count times instead (symveil count --time), which costs less",
+    )
+
+
 def dropped_ids(names: Sequence[str]) -> list[str]:
     """The warning that records lose their names: columns that look like ids, of which none passes.
 
@@ -371,25 +393,3 @@ def given_up_notes(mechanism: Mechanism) -> list[str]:
     """
     price = [] if mechanism.price_of_grace is None else [mechanism.price_of_grace]
     return price if mechanism.given_up is None else [f"given up: {mechanism.given_up}", *price]
-
-
-def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
-
-    Parameters
-    ----------
-    promise
-        The manifest of a model.
-    quality
-        The noise that the model was learned from.
-    """
-    if promise is None or quality is None or "times" not in promise:
-        return ()
-    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
-    needed = ENOUGH_FOR_TIMES / epsilon
-    if quality.persons >= needed:
-        return ()
-    return (
-        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
-        "this epsilon; count times instead (symveil count --time), which costs less",
-    )

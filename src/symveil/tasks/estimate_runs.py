@@ -25,8 +25,8 @@ from symveil.mechanisms.online.mechanism import Online
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.numbers.texts import percent
 from symveil.randomness import BitSource, NotPrivateSeededBits
-from symveil.tasks.private_file import PrivateFile
-from symveil.tasks.rerelease import Rerelease
+from symveil.release.private_file import PrivateFile
+from symveil.release.rerelease import Rerelease
 
 _MOST_CELLS = 4_000_000
 _CHAINS = 2

@@ -34,11 +34,11 @@ from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import at_least, shown_at_least
 from symveil.numbers.texts import percent
 from symveil.randomness import new_release_key
+from symveil.release.rerelease import noise_of_mechanism
 from symveil.release.spec import LocalSpec
 from symveil.reports.report import Facts, Report, Section, Table
 from symveil.tasks.parameters import FileParameters
 from symveil.tasks.privatize_file import ReleaseRequest, file_job
-from symveil.tasks.rerelease import noise_of_mechanism
 
 CONFIDENCE = 0.95
 

@@ -16,7 +16,8 @@ from typing import Any, Literal, get_args
 
 from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
-from symveil.models.names import shown, unlike
+from symveil.models.names import shown as shown_name
+from symveil.models.names import unlike
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact
 from symveil.pictures.charts import Band, Curve, curves_chart
@@ -24,7 +25,9 @@ from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart
 from symveil.storage.files import write_text
 from symveil.verification.chain_pairs import Subject, read_alpha
-from symveil.verification.privacy_verdict import PrivacyVerdict
+from symveil.verification.privacy_verdict import (
+    PrivacyVerdict,
+)
 from symveil.verification.verify_privacy import PreparedSubject
 
 _MOST_POINTS = 1000
@@ -221,6 +224,6 @@ def _end(chain: LabelledChain, which: str) -> str:
     """The one state that is never left."""
     absorbing = [source for source, target, chance in chain.transitions if source == target and chance == 1]
     if len(absorbing) != 1:
-        actual = ", ".join(map(shown, absorbing[:3])) or "none"
+        actual = ", ".join(map(shown_name, absorbing[:3])) or "none"
         raise ModelError(which, expected="exactly one state that is never left, where its runs end", found=actual)
     return absorbing[0]

@@ -29,7 +29,7 @@ from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker.windows import (
     FAILS,
     Floats,

@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 
 from symveil.errors import LedgerError, SymveilError
 from symveil.estimation.names import CHOICES, LONGEST_GRAM, NGRAMS
-from symveil.estimation.table_estimator import Target
+from symveil.estimation.table import Target
 from symveil.studio.forms import Form
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
