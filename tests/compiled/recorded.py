@@ -21,7 +21,7 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.enumeration import enumeration
 from symveil.calibration.halves.rates import loss_by_halves
-from symveil.calibration.limits import limits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.comparison.transport import cheapest_transport
@@ -103,7 +103,7 @@ def paths() -> None:
                 assert windows is not None
                 window_loss(windows, Fraction(1))
             for most in (3e9, 0):
-                with limits.changed(quick_pair_work=most):
+                with LIMITS.changed(quick_pair_work=most):
                     search = chain_search(language, adjacency=2, with_prior=with_prior)
                 assert search is not None
                 for rate in ("1/100", "2", "8"):
