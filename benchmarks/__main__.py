@@ -6,7 +6,6 @@ import argparse
 import importlib
 import json
 import sys
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import benchmarks
-from benchmarks.measure import Effort
+from benchmarks.measure import Effort, processor_seconds
 from benchmarks.page import write_page
 from benchmarks.report import FORMAT, Document, document_of, machine_facts, print_table, together, write_json
 from benchmarks.row import Benchmark, Row
@@ -61,12 +60,13 @@ def run(subjects: Sequence[str], effort: Effort) -> Document:
     try:
         for number, subject in enumerate(subjects, start=1):
             print(f"[{number}/{len(subjects)}] {subject} …", file=sys.stderr, flush=True)
-            begin = time.perf_counter()
+            begin = processor_seconds()
             group = rows.setdefault(subject, [])
             for benchmark in load(subject):
                 group.extend(rows_of(benchmark, effort))
-            seconds[subject] = time.perf_counter() - begin
-            print(f"    {len(group)} rows in {seconds[subject]:.0f} s", file=sys.stderr, flush=True)
+            seconds[subject] = processor_seconds() - begin
+            took = f"{seconds[subject]:.0f} s of processor time"
+            print(f"    {len(group)} rows in {took}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         rows.setdefault("run", []).append(Row.broken("the whole run", "interrupted"))
     return document_of(rows, machine=machine, seconds=seconds, quick=effort.quick)
@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subjects = discover()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
     parser.add_argument("--quick", action="store_true", help="a look in seconds; its figures are rough")
+    parser.add_argument("--thorough", action="store_true", help="rows too that take many minutes each")
     parser.add_argument(
         "--only",
         metavar="NAME",
@@ -104,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.earlier:
         document = together([_read(path, parser) for path in options.earlier])
     else:
-        document = run(options.only or subjects, Effort(quick=options.quick))
+        document = run(options.only or subjects, Effort(quick=options.quick, thorough=options.thorough))
         write_json(options.out / "benchmarks.json", document)
     # a table in a file or a log has room for whole lines
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH_IN_A_FILE)

@@ -1,7 +1,8 @@
 """`python -m benchmarks.beside REVISION`: an earlier version beside this tree, in turns, on names that both have.
 
 Two versions of a package cannot live in one process, so each has a process of its own. Both stay alive, do a task in
-turns and are timed inside, so that neither importing nor a slow minute of the machine is counted for one side only.
+turns and are timed inside, in processor time, so that neither importing nor a slow minute of the machine is counted for
+one side only.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import symveil as sv
+from benchmarks.measure import processor_seconds
 
 ROOT = Path(__file__).resolve().parents[1]
 WORSE_BY = 1.10
@@ -54,7 +55,7 @@ def _town() -> object:
 
 def _on_a_model(kind: str, *, count: int, **parameters: object) -> Job:
     language = sv.runs(_town(), length=12)  # type: ignore[arg-type]
-    mechanism = getattr(sv, kind)(language, epsilon=6, **parameters)
+    mechanism = getattr(sv, kind)(language, epsilon=6, adjacency=2, **parameters)
     chain = _town()
     follow: dict[str, list[str]] = {}
     for source, target, _ in chain.transitions:  # type: ignore[attr-defined]
@@ -120,16 +121,16 @@ TASKS: dict[str, Callable[[], Job]] = {
 
 
 def _serve() -> None:
-    """The child: does the task it is told, and says how many seconds that took."""
+    """The child: does the task it is told, and says how many seconds of processor time that took."""
     jobs: dict[str, Job] = {}
     for line in sys.stdin:
         name = json.loads(line)
         if name not in jobs:
             jobs[name] = TASKS[name]()
             jobs[name]()  # compiles, fills caches
-        begin = time.perf_counter()
+        begin = processor_seconds()
         jobs[name]()
-        print(json.dumps(time.perf_counter() - begin), flush=True)
+        print(json.dumps(processor_seconds() - begin), flush=True)
 
 
 class _Side:
@@ -137,6 +138,7 @@ class _Side:
 
     def __init__(self, source: Path, cache: Path) -> None:
         environment = os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{ROOT}", "XDG_CACHE_HOME": str(cache)}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache)}  # for both alike
         self._process = subprocess.Popen(
             [sys.executable, "-c", "from benchmarks.beside import _serve; _serve()"],
             stdin=subprocess.PIPE,
@@ -165,6 +167,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beside", description=__doc__)
     parser.add_argument("revision", help="a tag or a commit of this repository")
     parser.add_argument("--rounds", type=int, default=9, help="each task so often on each side; the least time counts")
+    parser.add_argument(
+        "--only", metavar="PART", action="append", help="tasks with this in their names; may be repeated"
+    )
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     asked = parser.parse_args(arguments)
     archive = subprocess.run(
@@ -179,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Path(folder, name).mkdir()
         before = _Side(before_source / "src", Path(folder, "cache-before"))
         now = _Side(ROOT / "src", Path(folder, "cache-now"))
-        for task in TASKS:
+        for task in [name for name in TASKS if not asked.only or any(part in name for part in asked.only)]:
             print(f"{task} …", file=sys.stderr, flush=True)
             least = [math.inf, math.inf]
             for _ in range(asked.rounds):

@@ -26,9 +26,9 @@ _SESSIONS = 989_818
 _PRIVATIZE = """
 import sys, time
 from symveil.tasks.privatize_file import privatize_file
-start = time.perf_counter()
+start = time.process_time()
 privatize_file(sys.argv[1], sys.argv[2], alphabet=sys.argv[3].split(","), epsilon=2, ledger=sys.argv[4] or None)
-answer = time.perf_counter() - start
+answer = time.process_time() - start
 """
 
 

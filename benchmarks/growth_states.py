@@ -22,7 +22,7 @@ def releases(effort: Effort) -> Iterator[Row]:
 
     def prepare(size: int) -> Callable[[], object]:
         language = RunLanguage(graph=city_graph(size), length=20)
-        mechanism = sv.Exponential(language, epsilon=5, calibration="classic")
+        mechanism = sv.Exponential(language, epsilon=5, adjacency="all", calibration="classic")
         codes = random_words(language, 1)
         return lambda: mechanism.release_codes(codes)
 

@@ -1,7 +1,8 @@
 """Timing: everything that is compared is timed in turns in one process, and the best of several counts.
 
-Other work on the machine can only make a run slower, so the least of many times is the one nearest to
-the truth; and because the runs alternate, a slow minute hits all sides alike.
+Times are processor time, of all threads and of child processes: what waits for other work is not counted. What is left
+of that work, such as shared caches, can only make a run slower, so the least of many times is the one nearest to the
+truth; and because the runs alternate, a slow minute hits all sides alike.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import importlib
 import json
 import math
+import resource
 import subprocess
 import sys
 import time
@@ -23,9 +25,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much to do: all of it, or a quick look."""
+    """How much to do: all of it, or a quick look; and with what takes many minutes, or without."""
 
     quick: bool = False
+    thorough: bool = False
 
     def of(self, full: Value, quick: Value) -> Value:
         """The value for this effort."""
@@ -50,7 +53,15 @@ def repeated(call: Callable[[], object], times: int) -> Task:
     return Task(run, times)
 
 
-def best_times(tasks: Mapping[str, Task], *, rounds: int) -> dict[str, float]:
+def processor_seconds() -> float:
+    """Processor time of this process, all its threads, and the child processes that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def best_times(
+    tasks: Mapping[str, Task], *, rounds: int, clock: Callable[[], float] = processor_seconds
+) -> dict[str, float]:
     """The least seconds per unit of each task over `rounds` rounds, every task once a round.
 
     One uncounted round comes first: it fills caches and builds the tables that a mechanism keeps.
@@ -66,9 +77,9 @@ def best_times(tasks: Mapping[str, Task], *, rounds: int) -> dict[str, float]:
             first = turn % len(names)
             for name in names[first:] + names[:first]:
                 task = tasks[name]
-                start = time.perf_counter()
+                start = clock()
                 task.run()
-                best[name] = min(best[name], (time.perf_counter() - start) / task.units)
+                best[name] = min(best[name], (clock() - start) / task.units)
     finally:
         if collecting:
             gc.enable()

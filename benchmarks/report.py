@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.row import Row
 
-FORMAT = "symveil-benchmarks/2"
+FORMAT = "symveil-benchmarks/3"
 _VERSIONS = (
     "symveil", "numpy", "scipy", "pyarrow", "python-flint", "cryptography", "sqlalchemy",
     "diffprivlib", "opendp", "multi-freq-ldpy", "stormpy",
@@ -80,6 +80,7 @@ def document_of(
         "runs": 1,
         "remark": "",  # by hand, where a reader has to know more about how the figures came about
         "seconds": {subject: round(each, 1) for subject, each in seconds.items()},
+        "dates": dict.fromkeys(rows, machine["date"]),
         "rows": [{"subject": subject, **row.document()} for subject, group in rows.items() for row in group],
     }
 
@@ -100,6 +101,7 @@ def together(runs: Sequence[Document]) -> Document:
         "runs": sum(each["runs"] for each in runs),
         "remark": " ".join(each["remark"] for each in runs if each["remark"]),
         "seconds": {subject: seconds for each in runs for subject, seconds in each["seconds"].items()},
+        "dates": {subject: date for each in runs for subject, date in each["dates"].items()},
         "rows": [row for subject in sorted(by_subject) for row in by_subject[subject]],
     }
 

@@ -1,13 +1,11 @@
-"""Synthetic logs and trips with times against the true ones, by the commands: `python -m benchmarks.times [LOG ...]`.
+"""Synthetic logs and trips with times against the true ones, by the commands.
 
 Each run learns a model with fresh noise, draws as many cases as the log has, and compares. Public inputs (periods,
-lengths, activities) are those of the logs, rounded: docs/benchmarks.md says what that is worth. The logs are public,
-so nothing here is private. `--write-docs` puts what was measured into docs/benchmarks.md.
+lengths, activities) are those of the logs, rounded, and the logs are public, so nothing here is private.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import json
@@ -17,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -27,8 +25,6 @@ from typing import Any
 import symveil as sv
 from benchmarks.data import data_file
 from benchmarks.measure import Effort
-from benchmarks.page import replace_between
-from benchmarks.report import machine_facts, told
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from benchmarks.time_peers import PEERS, Peer, Released, released_cases
@@ -38,12 +34,10 @@ SHOWN = (
     "cycle_mean_error", "cycle_median_error", "cycle_p90_error", "cycle_w1", "wait_median_log2", "hour_jsd",
     "start_hour_jsd", "weekday_jsd", "week_l1", "log_similarity",
 )  # fmt: skip
-BEGIN, END = "<!-- times: written by `python -m benchmarks.times --write-docs` -->", "<!-- end of times -->"
 WORDS_SHARE = Fraction(3, 5)
 """Of ε, for words, where times get their usual share."""
 TRIPS_SECONDS = 15.0
 """Of processor time, for learning a city's trips with their times and drawing as many."""
-_DOCS = Path(__file__).resolve().parents[1] / "docs"
 _MISSING = "the data is not here"
 _ALONE = "log_similarity of words alone"
 
@@ -273,7 +267,7 @@ def trips(_effort: Effort) -> Iterator[Row]:
 
 def peers(effort: Effort) -> Iterator[Row]:
     """The share of cases that are true ones in what peers release, beside ours."""
-    if effort.quick or data_file("sepsis.csv.gz") is None:
+    if not effort.thorough or data_file("sepsis.csv.gz") is None:
         return
     own = {log: ours_released(setting) for log, setting in _first_settings().items() if log in _peer_logs()}
     for peer in PEERS:
@@ -297,90 +291,3 @@ def _peer_logs() -> set[str]:
 
 
 BENCHMARKS: list[Benchmark] = [logs, trips, peers]
-
-
-def section(document: Mapping[str, Any]) -> Iterator[str]:
-    """The part of the page about times."""
-    yield f"Machine: {told(document['machine'])}.\n"
-    columns = [name for name in SHOWN if name != "log_similarity"]
-    yield "| log | runs | " + " | ".join([*columns, "1 − EMD of words (alone)"]) + " |"
-    yield "|---|---:|" + "---:|" * len(SHOWN)
-    bars = {setting.name: setting.bars for setting in SETTINGS}
-    for name, runs in document["logs"].items():
-        cells = []
-        for metric in SHOWN:
-            values, bar = [run[metric] for run in runs], bars[name].get(metric)
-            spread = statistics.stdev(values) if len(values) > 1 else 0.0
-            text = f"{statistics.mean(values):.3f} ± {spread:.3f}"
-            if metric == "log_similarity" and _ALONE in runs[0]:
-                text += f" ({statistics.mean(run[_ALONE] for run in runs):.3f})"
-            cells.append(text + ("" if bar is None else f"<br>{_verdict(metric, statistics.mean(values), bar)}"))
-        yield f"| {name} | {len(runs)} | " + " | ".join(cells) + " |"
-    seconds = document["trips"]
-    if seconds is not None:
-        total = seconds["learn"] + seconds["synthesize"]
-        yield (
-            f"\n{seconds['trips']:,} trips of Shanghai with generated times: learned in {seconds['learn']:.1f} s and "
-            f"drawn in {seconds['synthesize']:.1f} s of processor time (bar: {TRIPS_SECONDS:g} s together, "
-            f"{'holds' if total < TRIPS_SECONDS else 'missed'})."
-        )
-    yield "\n| log | released by | cases | word and waits of a true case, to the second | word of a true case, start within two hours of it | cycle_w1 | wait_median_log2 | hour_jsd | |"  # noqa: E501
-    yield "|---|---|---:|---:|---:|---:|---:|---:|---|"
-    for row in document["peers"]:
-        shares, metrics = row.get("shares"), row.get("metrics", {})
-        cells = ["—"] * 3 if shares is None else [f"{shares['cases']:,}", *(f"{shares[key]:.0%}" for key in (
-            "same_waits", "near_start"))]  # fmt: skip
-        cells += [
-            "—" if metrics.get(key) is None else f"{metrics[key]:.3f}"
-            for key in ("cycle_w1", "wait_median_log2", "hour_jsd")
-        ]
-        called = f"{row['peer']} {row.get('version', '')}".strip()
-        yield f"| {row['log']} | {called} | " + " | ".join(cells) + f" | {row.get('note', '')} |"
-
-
-def _verdict(metric: str, value: float, bar: float) -> str:
-    upwards = metric == "log_similarity"
-    holds = value >= bar if upwards else value <= bar
-    return f"{'≥' if upwards else '≤'} {bar:g}{'' if holds else ', **missed**'}"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for, add it to times.json, and print the section of the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.times", description=__doc__)
-    parser.add_argument(
-        "logs", nargs="*", metavar="LOG", help="sepsis, env_permit, helpdesk, trips, peers; default all"
-    )
-    parser.add_argument("--runs", type=int, help="of each log; default: as many as its bars ask for")
-    parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where times.json goes (bench-out)")
-    parser.add_argument("--write-docs", action="store_true", help="put times.json into docs/benchmarks.md; no run")
-    options = parser.parse_args(arguments)
-    file = options.out / "times.json"
-    document: dict[str, Any] = {"logs": {}, "trips": None, "peers": []}
-    if file.is_file():
-        document |= json.loads(file.read_text(encoding="utf-8"))
-    if options.write_docs:
-        replace_between(_DOCS / "benchmarks.md", BEGIN, END, "\n".join(section(document)) + "\n")
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-
-    def keep() -> None:
-        file.write_text(json.dumps(document | {"machine": machine_facts()}, indent=1), encoding="utf-8")
-
-    wanted = options.logs or [*dict.fromkeys(setting.log for setting in SETTINGS), "trips", "peers"]
-    for log in [name for name in wanted if name not in ("trips", "peers")]:
-        for setting, runs in logs_measured([log], options.runs):
-            document["logs"][setting.name] = runs
-            keep()
-    if "trips" in wanted:
-        document["trips"] = trips_measured()
-    if "peers" in wanted:
-        own = [ours_released(_first_settings()[log]) for log in sorted(_peer_logs())]
-        document["peers"] = own + [
-            peer_measured(peer, _first_settings()[log], peer.seconds) for peer in PEERS for log in peer.logs
-        ]
-    keep()
-    print("\n".join(section(json.loads(file.read_text(encoding="utf-8")))))
-
-
-if __name__ == "__main__":
-    main()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,9 +97,27 @@ class TestMeasure:
     """Times are per unit, and an exponent is the slope that was put in."""
 
     def test_best_time_per_unit(self) -> None:
-        times = best_times({"one": Task(lambda: time.sleep(0.01)), "ten": repeated(lambda: None, 10)}, rounds=3)
-        assert 0.009 < times["one"] < 0.1
-        assert times["ten"] < 0.001
+        tasks = {"one": Task(lambda: time.sleep(0.01)), "ten": repeated(lambda: time.sleep(0.001), 10)}
+        times = best_times(tasks, rounds=3, clock=time.perf_counter)
+        assert 0.0009 < times["ten"] < times["one"]
+        assert times["one"] > 0.009
+
+    def test_work_of_threads_and_child_processes_is_counted_and_waiting_is_not(self) -> None:
+        work = "import time\nbegin = time.thread_time()\nwhile time.thread_time() < begin + 0.04:\n    pass"
+
+        def in_threads() -> None:
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(exec, [work, work]))
+
+        tasks = {
+            "waiting": Task(lambda: time.sleep(0.03)),
+            "threads": Task(in_threads),
+            "child": Task(lambda: subprocess.run([sys.executable, "-c", work], check=True)),
+        }
+        times = best_times(tasks, rounds=2)
+        assert times["waiting"] < 0.02
+        assert times["threads"] >= 0.08
+        assert times["child"] >= 0.04
 
     def test_every_task_runs_once_a_round_after_one_uncounted_round(self) -> None:
         calls: Counter[str] = Counter()
@@ -183,12 +202,12 @@ class TestRuns:
         assert {row["note"] for row in rows} == {"peer not installed"}
         assert {row["passed"] for row in rows} == {None}
 
-    @pytest.mark.parametrize("subject", ["exactness", "jones2019", "benvenuti2026", "zhao2025"])
+    @pytest.mark.parametrize("subject", ["exactness", "growth_states", "jones2019", "benvenuti2026", "zhao2025"])
     def test_other_subjects(self, tmp_path: Path, subject: str) -> None:
         rows = run_quick(tmp_path, subject)["rows"]
         assert rows
         assert all(row["ours"] > 0 for row in rows)
-        assert all(row["peer_time"] > 0 for row in rows if row["quantity"] != "seconds")  # those are bars of their own
+        assert all(row["peer_time"] > 0 for row in rows if row["quantity"] not in ("seconds", "exponent"))
 
     def test_a_command_that_does_not_start_is_not_available(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -275,6 +294,7 @@ class TestPage:
 
     def written(self, tmp_path: Path, rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> str:
         pretend(monkeypatch, {"sampling": [lambda _effort: rows]})
+        monkeypatch.setitem(page.SHOWN, "sampling", ("a*", "line*"))
         (tmp_path / "pictures").mkdir()
         file = tmp_path / "benchmarks.md"
         file.write_text(f"# Title\n\n{page.BEGIN}\nyesterday\n{page.END}\n\n## What we tried\n", encoding="utf-8")
@@ -286,17 +306,19 @@ class TestPage:
         rows = [
             replace(TestRow.cost, name="a|b", note="n_1 * n_2"),
             replace(TestRow.cost, name="slow", ours=9.0),
+            replace(TestRow.cost, name="quick", ours=0.5),
             replace(TestRow.cost, name="absent", ours=None, note="peer not installed"),
             replace(TestRow.cost, name="line: n = 10 … 40", quantity="exponent", growth=growing(1.0)),
         ]
         text = self.written(tmp_path, rows, monkeypatch)
         assert text.startswith("# Title\n") and text.endswith("## What we tried\n") and "yesterday" not in text
         assert (
-            "**2 of 3 bars of this table passed**" in text
+            "**3 of 4 bars of this run passed** in 5 rows" in text
             and "Missed: slow." in text
             and "Not measured here: absent." in text
         )
-        assert r"| a\|b<br><small>against b; n\_1 \* n\_2</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
+        assert r"| a\|b<br><small>against b</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
+        assert "| slow<br>" in text and "| quick<br>" not in text  # of the others what misses its bar is shown
         assert "Python " + platform.python_version() in text and platform.node() not in text
         picture = (tmp_path / "pictures" / "benchmark_length.svg").read_text(encoding="utf-8")
         assert ">line<" in picture and "](pictures/benchmark_length.svg)" in text
@@ -350,7 +372,7 @@ class TestPage:
         both = together([first, second])
         assert [(row["subject"], row["name"]) for row in both["rows"]] == [("one", "a"), ("two", "newer")]
         told = "\n".join(page.results_in_markdown(both, []))
-        assert "put together from 2 runs" in told and "Half of it at night." in told
+        assert "bars of these 2 runs passed" in told and "Half of it at night." in told
         assert both["machine"]["load_before"] == 1e6 and set(both["seconds"]) == {"one", "two"}
 
     def test_the_page_in_the_repository_has_its_marks_and_its_pictures(self) -> None:

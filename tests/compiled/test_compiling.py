@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,24 @@ def test_what_has_not_changed_is_left_alone() -> None:
     done = run("compile_loops.py")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert [path.stat().st_mtime_ns for path in compiled] == before
+
+
+def test_a_change_of_one_loop_compiles_one_module(tmp_path: Path) -> None:
+    """In a copy of the tree; until then what was compiled before is refused."""
+    shutil.copytree(PACKAGE, tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(ROOT / "compile_loops.py", tmp_path)
+    loop = tmp_path / "src" / "symveil" / "verification" / "linear_loops.py"
+    loop.write_text(loop.read_text("utf-8") + "\n_CHANGED = True\n", "utf-8")
+    modules = sorted((tmp_path / "src").rglob("*.so")) or sorted((tmp_path / "src").rglob("*.pyd"))
+    before = {path: path.stat().st_mtime_ns for path in modules}
+    code = "from symveil.verification import linear_loops; print(linear_loops._CHANGED)"
+    found = {"PYTHONPATH": str(tmp_path / "src")}
+    assert "linear_loops are compiled from another source" in run("-c", code, **found).stderr
+    done = run(str(tmp_path / "compile_loops.py"), **found)
+    assert done.returncode == 0, done.stderr
+    (changed,) = [path for path in modules if path.stat().st_mtime_ns != before[path]]
+    assert changed.name.startswith("linear_loops.")
+    assert run("-c", code, **found).stdout == "True\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="another compiler is looked for there")

@@ -1,69 +1,16 @@
-"""Loops of certificates: the same bits as their interpreted twins, in real searches and at the edges."""
+"""Loops of certificates at the edges: the same bits as their interpreted twins (real searches: test_every_loop.py)."""
 
 from __future__ import annotations
-
-from collections import Counter
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 
-import symveil as sv
-from compiled.twins import Call, agree, agree_again, recording
+from compiled.twins import agree
 from symveil.calibration.costs.block_loops import Paths, Prices
 from symveil.calibration.costs.box_loops import Slots
-from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.step_loops import Arcs, EveryState
-from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads
-from symveil.languages.costs import hamming
-from symveil.languages.swap_costs import swap
 
 LOOPS = "symveil.calibration.costs."
-EVERY_LOOP = {
-    "step_loops": {"total_of_word"},
-    "box_loops": {"next_boxes", "enclose", "enclose_longer"},
-    "block_loops": {"root_bounds", "children_bounds"},
-    "context_loops": {"context_boxes", "context_bounds"},
-    "half_loops": {"second_halves", "path_weights", "not_yet_proved"},
-    "ball_loops": {"next_ball_boxes"},
-    "ball_block_loops": {"path_extremes", "open_pairs", "prove_pairs"},
-}
-MOST = 24  # calls of each loop: twins are slow
-
-
-def even() -> sv.Language:
-    """Words with an even number of b: an automaton whose states are not its symbols."""
-    edges = [("even", "a", "even"), ("even", "b", "odd"), ("odd", "a", "odd"), ("odd", "b", "even")]
-    return sv.runs(sv.Automaton.from_transitions(edges, initial="even", accepting=["even"]), length=5)
-
-
-def searches() -> list[tuple[Weighting, Fraction, dict[str, Any]]]:
-    roads = sv.runs(grid_roads(3, seed=3), 6, public_start=True)
-    free = sv.runs(grid_roads(3, seed=1), 5)
-    near = Weighting(language=roads, cost=swap(roads, adjacency=2, cap=3), adjacency=2)
-    return [
-        (near, Fraction(2), {"nodes": 40, "window": 1}),
-        (near, Fraction(3), {"nodes": 30, "radius": 1}),
-        (Weighting(language=free, cost=hamming(free), adjacency=2), Fraction(1), {"nodes": 60, "window": 2}),
-        (Weighting(language=free, cost=hamming(free), adjacency=1), Fraction(1, 2), {"nodes": 60, "radius": 0}),
-        (Weighting(language=even(), cost=hamming(even()), adjacency=2), Fraction(1), {"nodes": 40, "window": 0}),
-    ]
-
-
-def test_real_calls_have_the_same_bits() -> None:
-    calls: list[Call] = []
-    for weighting, rate, options in searches():
-        with recording(calls, MOST):
-            searched_loss(weighting, rate, **options)
-            searched_loss(weighting, rate, epsilon=rate * weighting.adjacency, **options)
-    seen = Counter(call.loop for call in calls)
-    assert {f"{LOOPS}{module}.{loop}" for module, names in EVERY_LOOP.items() for loop in names} <= set(seen)
-    for call in calls:
-        agree_again(call)
-
-
 # --- the edges -------------------------------------------------------------------------------------
 
 RING = (np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 0, 2]), np.array([0.5, 0.5, 0.25, 0.75, 1e-3, 1.0]))

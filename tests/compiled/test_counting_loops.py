@@ -1,46 +1,16 @@
-"""Loops over enumerated words, groups of rows and windows: the same bits as their interpreted twins."""
+"""Loops over groups of rows and windows, on random tables: the same bits as their interpreted twins."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-import symveil as sv
-from compiled.twins import Call, agree, agree_again, recording
-from symveil.calibration.enumeration import enumeration
-from symveil.calibration.weighting import Weighting
-from symveil.languages.costs import hamming
-from symveil.languages.swap_costs import swap
-from symveil.models.markov_chain import MarkovChain
+from compiled.twins import agree
+from symveil.calibration.counting_loops import Ends, Windows
 
 HOME = "symveil.calibration.counting_loops."
-CHAIN = MarkovChain.from_transitions(
-    [("a", "a", "1/4"), ("a", "b", "1/4"), ("a", "c", "1/2"), ("b", "c", "2/3"), ("b", "a", "1/3"), ("c", "a", 1)]
-)
-
-
-@pytest.fixture(scope="module")
-def calls() -> list[Call]:
-    found: list[Call] = []
-    with recording(found, most=12):
-        for language in (sv.runs(CHAIN, 4), sv.runs(CHAIN, 3, public_start=True)):
-            for cost in (hamming(language), swap(language, adjacency=2, cap=2)):
-                for balanced in (False, True):
-                    weighting = Weighting(language=language, cost=cost, adjacency=2, balanced=balanced)
-                    every = enumeration(weighting)
-                    assert every is not None
-                    every.loss(Fraction(3, 2))
-    return found
-
-
-def test_the_same_bits_on_words(calls: list[Call]) -> None:
-    names = {call.loop.removeprefix(HOME) for call in calls}
-    assert names == {"weights_by_drop", "totals_of", "largest_losses"}
-    for call in calls:
-        agree_again(call)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -76,11 +46,7 @@ def test_the_same_bits_on_windows(seed: int) -> None:
     end_low, end_high = logs(size)
     end_high[::2], end_low[::2] = -np.inf, np.inf
     at_step = random.integers(-1, steps, size)
-    agree(
-        HOME + "worst_spans",
-        (
-            *(first, random.integers(0, size, first[-1]), low, high, state, at_step, symbol, 3),
-            *(int(random.integers(-1, states)), int(random.integers(-1, states)), 1, steps, 1 + seed % 2),
-            *(meet, meet_low, meet_high, end_low, end_high, 0, size),
-        ),
-    )
+    windows = Windows(first, random.integers(0, size, first[-1]), low, high, state, at_step, symbol)
+    ends = Ends(meet, meet_low, meet_high, end_low, end_high)
+    special = int(random.integers(-1, states)), int(random.integers(-1, states))
+    agree(HOME + "worst_spans", (windows, ends, 3, *special, 1, steps, 1 + seed % 2, 0, size))

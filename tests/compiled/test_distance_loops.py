@@ -1,54 +1,12 @@
-"""Loops of distances and their searches: the same bits as their interpreted twins, on what real chains ask of them."""
+"""Loops of distances on random flows and on nothing: the same bits as their interpreted twins."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from benchmarks.distances import near_copies, random_chain
 
-from compiled.twins import Call, agree, agree_again, recording
-from symveil.verification.distances import distances
-from symveil.verification.verify_privacy import verify_privacy
+from compiled.twins import agree
 
 HOME = "symveil.verification.distances."
-LOOPS = {
-    *(f"sweep_loops.{name}" for name in ("relay_table", "unshipped", "improve", "shortfall", "flow_cost")),
-    *(f"search_loops.{name}" for name in ("ends", "set_gap", "rehash", "judge", "advance")),
-    *(f"kernel_loops.{name}" for name in ("hop_counts", "kernel_round")),
-}
-
-
-CHAINS = [
-    (random_chain(18), "6/5"),
-    (random_chain(24, degree=6, labels=3, seed=1), "3/2"),
-    (random_chain(14, degree=2, labels=1, seed=2), "5"),
-    (near_copies(8), "1"),
-]
-
-
-@pytest.fixture(scope="module")
-def calls() -> list[Call]:
-    """Verifications of small chains that take the way of large ones."""
-    found: list[Call] = []
-    with pytest.MonkeyPatch.context() as patch, recording(found, most=60):
-        patch.setattr(distances, "_SMALL", -1)
-        patch.setattr(distances, "_MOST_EXACT_PAIRS", 0)
-        for chain, alpha in CHAINS:
-            states = chain.states[:4]
-            pairs = [(one, other) for one in states for other in states if one != other]
-            verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=300, symmetric=False)
-    return found
-
-
-def test_every_loop_was_called(calls: list[Call]) -> None:
-    assert {call.loop for call in calls} >= {HOME + name for name in LOOPS}
-
-
-@pytest.mark.parametrize("name", sorted(LOOPS))
-def test_the_same_bits_on_real_calls(calls: list[Call], name: str) -> None:
-    for call in calls:
-        if call.loop == HOME + name:
-            agree_again(call)
 
 
 def test_the_same_bits_on_random_flows() -> None:

@@ -31,7 +31,7 @@ from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.step_loops import EveryState
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.path_loops import FINAL as AT_END
-from symveil.calibration.path_loops import FROM_START, MIDDLE, glanced_ratio, largest_ratio
+from symveil.calibration.path_loops import FROM_START, MIDDLE, Arcs, Boxes, Powers, glanced_ratio, largest_ratio
 from symveil.calibration.weighting import Weighting
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
@@ -392,11 +392,12 @@ def _job(
     prepared: _Prepared, thorough: int, kind: int, group: NDArray[np.int64],
 ) -> tuple[Any, ...]:  # fmt: skip
     graph, power = search.graph, search.powers[block]
-    return (
-        largest_ratio if thorough == BY_PAIRS else glanced_ratio,
-        kind, group, graph.first, graph.other, graph.weight, graph.back, graph.earlier, search.virtual,
-        search.accepting, *prepared.columns,
-        power.indptr.astype(np.int64), power.indices.astype(np.int64), power.data, prepared.ends,
-        before.low, before.high, after.low, after.high, after.valid,
-        prepared.all_final if kind == AT_END else prepared.all_inner, decay, excess, block, prepared.slack,
-    )  # fmt: skip
+    arcs: Any = Arcs(
+        graph.first, graph.other, graph.weight, graph.back, graph.earlier, search.virtual, search.accepting
+    )
+    rows = power.indptr.astype(np.int64), power.indices.astype(np.int64), power.data
+    powers: Any = Powers(*prepared.columns, *rows, prepared.ends)
+    everything = prepared.all_final if kind == AT_END else prepared.all_inner
+    boxes: Any = Boxes(before.low, before.high, after.low, after.high, after.valid, everything)
+    loop: Any = largest_ratio if thorough == BY_PAIRS else glanced_ratio
+    return loop, kind, group, arcs, powers, boxes, decay, excess, block, prepared.slack

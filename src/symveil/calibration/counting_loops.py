@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cython
 import numpy as np
 from numpy.typing import NDArray
@@ -200,109 +202,206 @@ def spread(table: AnyFloatTable, order: Ints, first: Ints, most: NewAnyFloatTabl
                     least[group, c] = value if value < small else small
 
 
+@cython.cclass
+class Windows:
+    """Windows as a graph, with bounds on the logarithms of its edges; the state, step and symbol of each."""
+
+    first: Ints
+    other: Ints
+    low: Floats
+    high: Floats
+    state: Ints
+    at_step: Ints
+    symbol: Ints
+
+    def __init__(
+        self, first: Ints, other: Ints, low: Floats, high: Floats, state: Ints, at_step: Ints, symbol: Ints
+    ) -> None:
+        self.first, self.other, self.low, self.high = first, other, low, high
+        self.state, self.at_step, self.symbol = state, at_step, symbol
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        edges = np.asarray(self.first), np.asarray(self.other), np.asarray(self.low), np.asarray(self.high)
+        return Windows, (*edges, np.asarray(self.state), np.asarray(self.at_step), np.asarray(self.symbol))
+
+
+@cython.cclass
+class Ends:
+    """What follows a window where two paths meet, and where the word ends there."""
+
+    meet_first: Ints
+    meet_low: Floats
+    meet_high: Floats
+    low: Floats
+    high: Floats
+
+    def __init__(self, meet_first: Ints, meet_low: Floats, meet_high: Floats, low: Floats, high: Floats) -> None:
+        self.meet_first, self.meet_low, self.meet_high, self.low, self.high = meet_first, meet_low, meet_high, low, high
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        meets = np.asarray(self.meet_first), np.asarray(self.meet_low), np.asarray(self.meet_high)
+        return Ends, (*meets, np.asarray(self.low), np.asarray(self.high))
+
+
+@cython.cclass
+class Sums:
+    """The largest and the smallest sum to each window that paths have reached, and room for what is found there."""
+
+    most: NewFloats
+    least: NewFloats
+    most_next: NewFloats
+    least_next: NewFloats
+    active: NewInts
+    active_next: NewInts
+    top: NewFloatTable
+    bottom: NewFloatTable
+    met: NewInts
+    is_met: NewInts
+    top_of: NewFloats
+    bottom_of: NewFloats
+
+    def __init__(
+        self, size: cython.longlong, states: cython.longlong, widest: cython.longlong, letters: cython.longlong
+    ) -> None:
+        self.most, self.least = np.full(size, -np.inf), np.full(size, np.inf)
+        self.most_next, self.least_next = np.full(size, -np.inf), np.full(size, np.inf)
+        self.active, self.active_next = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.top, self.bottom = np.full((states, widest), -np.inf), np.full((states, widest), np.inf)
+        self.met, self.is_met = np.zeros(states, np.int64), np.zeros(states, np.int64)
+        self.top_of, self.bottom_of = np.full(letters, -np.inf), np.full(letters, np.inf)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _step(
+    windows: Windows, sums: Sums, count: cython.longlong, padding: cython.longlong, is_first: cython.bint
+) -> cython.longlong:
+    """One symbol more, on all paths; how many windows they reach then."""
+    most: NewFloats = sums.most
+    least: NewFloats = sums.least
+    most_next: NewFloats = sums.most_next
+    least_next: NewFloats = sums.least_next
+    reached: cython.longlong = 0
+    for i in range(count):
+        u = sums.active[i]
+        if is_first or windows.state[u] != padding:  # blocks are of real symbols
+            for e in range(windows.first[u], windows.first[u + 1]):
+                t = windows.other[e]
+                if most_next[t] == -INFINITY:
+                    sums.active_next[reached] = t
+                    reached += 1
+                most_next[t] = max(most_next[t], most[u] + windows.high[e])
+                least_next[t] = min(least_next[t], least[u] + windows.low[e])
+        most[u] = -INFINITY
+        least[u] = INFINITY
+    for i in range(reached):
+        t = sums.active_next[i]
+        sums.active[i] = t
+        most[t] = most_next[t]
+        least[t] = least_next[t]
+        most_next[t] = -INFINITY
+        least_next[t] = INFINITY
+    return reached
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _span_of_meetings(windows: Windows, ends: Ends, sums: Sums, count: cython.longlong) -> cython.double:
+    """The largest sum minus the smallest, to one state with the same window after it; −∞ without a meeting."""
+    top: NewFloatTable = sums.top
+    bottom: NewFloatTable = sums.bottom
+    span: cython.double = -INFINITY
+    met: cython.longlong = 0
+    for i in range(count):
+        u = sums.active[i]
+        c = windows.state[u]
+        begin = ends.meet_first[u]
+        for m in range(ends.meet_first[u + 1] - begin):
+            if sums.is_met[c] == 0:
+                sums.is_met[c] = 1
+                sums.met[met] = c
+                met += 1
+            top[c, m] = max(top[c, m], sums.most[u] + ends.meet_high[begin + m])
+            bottom[c, m] = min(bottom[c, m], sums.least[u] + ends.meet_low[begin + m])
+    for i in range(met):
+        c = sums.met[i]
+        sums.is_met[c] = 0
+        for m in range(top.shape[1]):
+            if top[c, m] > -INFINITY:
+                span = max(span, top[c, m] - bottom[c, m])
+                top[c, m] = -INFINITY
+                bottom[c, m] = INFINITY
+    return span
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _span_of_ends(
+    windows: Windows, ends: Ends, sums: Sums, count: cython.longlong, any_symbol: cython.bint
+) -> cython.double:
+    """The same where the word ends, in the same symbol, or in any one; −∞ where it does not."""
+    top_of: NewFloats = sums.top_of
+    bottom_of: NewFloats = sums.bottom_of
+    span: cython.double = -INFINITY
+    for a in range(len(top_of)):
+        top_of[a] = -INFINITY
+        bottom_of[a] = INFINITY
+    for i in range(count):
+        u = sums.active[i]
+        if ends.high[u] > -INFINITY:
+            a = 0 if any_symbol else windows.symbol[windows.state[u]]
+            top_of[a] = max(top_of[a], sums.most[u] + ends.high[u])
+            bottom_of[a] = min(bottom_of[a], sums.least[u] + ends.low[u])
+    for a in range(len(top_of)):
+        if top_of[a] > -INFINITY:
+            span = max(span, top_of[a] - bottom_of[a])
+    return span
+
+
 def worst_spans(
-    first: Ints, other: Ints, low: Floats, high: Floats, state: Ints, at_step: Ints, symbol: Ints,
-    letters: cython.longlong, padding: cython.longlong, virtual: cython.longlong, longest: cython.longlong,
-    steps: cython.longlong, tail: cython.longlong, meet_first: Ints, meet_low: Floats, meet_high: Floats,
-    end_low: Floats, end_high: Floats, begin: cython.longlong, end: cython.longlong,
+    windows: Windows, ends: Ends, letters: cython.longlong, padding: cython.longlong, virtual: cython.longlong,
+    longest: cython.longlong, steps: cython.longlong, tail: cython.longlong, begin: cython.longlong,
+    end: cython.longlong,
 ) -> NDArray[np.float64]:  # fmt: skip
     """[hidden start, ends the word, length]: the largest sum minus the smallest, from each of some nodes; −∞ for none.
 
     Both paths have the same first node. They meet in one state, with the same window after it, `tail` steps after the
     block; where the word ends before that, in the same symbol.
     """
-    size, states = len(first) - 1, len(symbol)
+    size: cython.longlong = len(windows.first) - 1
     widest: cython.longlong = 1
+    count: cython.longlong
     for u in range(size):
-        widest = max(widest, meet_first[u + 1] - meet_first[u])
+        widest = max(widest, ends.meet_first[u + 1] - ends.meet_first[u])
     made = np.full((2, 2, steps + 1), -np.inf)
     worst: NewFloatBox = made
-    most: NewFloats = np.full(size, -np.inf)
-    least: NewFloats = np.full(size, np.inf)
-    most_next: NewFloats = np.full(size, -np.inf)
-    least_next: NewFloats = np.full(size, np.inf)
-    active: NewInts = np.zeros(size, np.int64)
-    active_next: NewInts = np.zeros(size, np.int64)
-    top: NewFloatTable = np.full((states, widest), -np.inf)
-    bottom: NewFloatTable = np.full((states, widest), np.inf)
-    met: NewInts = np.zeros(states, np.int64)
-    is_met: NewInts = np.zeros(states, np.int64)
-    top_of: NewFloats = np.full(letters, -np.inf)
-    bottom_of: NewFloats = np.full(letters, np.inf)
+    sums = Sums(size, len(windows.symbol), widest, letters)
     with cython.nogil:
         for start in range(begin, end):
-            hidden = 1 if state[start] == virtual else 0
-            exactly = 0 if hidden == 1 else at_step[start]
+            hidden = 1 if windows.state[start] == virtual else 0
+            exactly = 0 if hidden == 1 else windows.at_step[start]
             left = steps - (exactly if exactly >= 0 else longest)  # no word has a window of that length before
             count = 1
-            active[0] = start
-            most[start] = 0.0
-            least[start] = 0.0
+            sums.active[0] = start
+            sums.most[start] = 0.0
+            sums.least[start] = 0.0
             for step in range(1, left + 1):
-                count_next = 0
-                for i in range(count):
-                    u = active[i]
-                    if step == 1 or state[u] != padding:  # blocks are of real symbols
-                        for e in range(first[u], first[u + 1]):
-                            t = other[e]
-                            if most_next[t] == -INFINITY:
-                                active_next[count_next] = t
-                                count_next += 1
-                            most_next[t] = max(most_next[t], most[u] + high[e])
-                            least_next[t] = min(least_next[t], least[u] + low[e])
-                    most[u] = -INFINITY
-                    least[u] = INFINITY
-                count = count_next
-                for i in range(count):
-                    t = active_next[i]
-                    active[i] = t
-                    most[t] = most_next[t]
-                    least[t] = least_next[t]
-                    most_next[t] = -INFINITY
-                    least_next[t] = INFINITY
+                count = _step(windows, sums, count, padding, step == 1)
                 if step > tail:
-                    count_met = 0
-                    for i in range(count):
-                        u = active[i]
-                        c = state[u]
-                        for m in range(meet_first[u + 1] - meet_first[u]):
-                            if is_met[c] == 0:
-                                is_met[c] = 1
-                                met[count_met] = c
-                                count_met += 1
-                            top[c, m] = max(top[c, m], most[u] + meet_high[meet_first[u] + m])
-                            bottom[c, m] = min(bottom[c, m], least[u] + meet_low[meet_first[u] + m])
-                    for i in range(count_met):
-                        c = met[i]
-                        is_met[c] = 0
-                        for m in range(widest):
-                            if top[c, m] > -INFINITY:
-                                worst[hidden, 0, step - tail] = max(
-                                    worst[hidden, 0, step - tail], top[c, m] - bottom[c, m]
-                                )
-                                top[c, m] = -INFINITY
-                                bottom[c, m] = INFINITY
+                    span = _span_of_meetings(windows, ends, sums, count)
+                    worst[hidden, 0, step - tail] = max(worst[hidden, 0, step - tail], span)
                 if exactly >= 0 and step < left:
                     continue
                 for after in range(tail):  # so many symbols after the block end the word
                     if step - after < 1:
                         continue
-                    for a in range(letters):
-                        top_of[a] = -INFINITY
-                        bottom_of[a] = INFINITY
-                    for i in range(count):
-                        u = active[i]
-                        if end_high[u] > -INFINITY:
-                            a = 0 if after == 0 else symbol[state[u]]
-                            top_of[a] = max(top_of[a], most[u] + end_high[u])
-                            bottom_of[a] = min(bottom_of[a], least[u] + end_low[u])
+                    span = _span_of_ends(windows, ends, sums, count, after == 0)
                     ending = 1 if after == 0 else 0
-                    for a in range(letters):
-                        if top_of[a] > -INFINITY:
-                            worst[hidden, ending, step - after] = max(
-                                worst[hidden, ending, step - after], top_of[a] - bottom_of[a]
-                            )
+                    worst[hidden, ending, step - after] = max(worst[hidden, ending, step - after], span)
             for i in range(count):
-                most[active[i]] = -INFINITY
-                least[active[i]] = INFINITY
+                sums.most[sums.active[i]] = -INFINITY
+                sums.least[sums.active[i]] = INFINITY
     return made

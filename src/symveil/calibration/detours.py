@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,7 @@ from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind,
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import at_once, slices
-from symveil.calibration.counting_loops import worst_spans
+from symveil.calibration.counting_loops import Ends, Windows, worst_spans
 from symveil.graphs.csr import offsets, spread
 
 
@@ -97,11 +98,15 @@ def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, flo
     virtual = int(graph.starts[0]) if has_hidden_start(graph) else -1
     padding = -1 if graph.padding is None else graph.padding
 
+    rows = steps.rows
+    graph_of: Any = Windows(steps.first, steps.other, steps.low, steps.high, rows.state, rows.step, graph.symbol)
+    after: Any = Ends(meet_first, meet_low, meet_high, end_low, end_high)
+    letters = int(graph.symbol.max()) + 1
+
     def worst(part: slice) -> Floats:
         return worst_spans(
-            steps.first, steps.other, steps.low, steps.high, steps.rows.state, steps.rows.step, graph.symbol,
-            int(graph.symbol.max()) + 1, padding, virtual, left.rows.longest, graph.steps, _tail_steps(graph),
-            meet_first, meet_low, meet_high, end_low, end_high, part.start, part.stop,
+            graph_of, after, letters, padding, virtual, left.rows.longest, graph.steps, _tail_steps(graph),
+            part.start, part.stop,
         )  # fmt: skip
 
     spans = np.maximum.reduce(at_once(worst, slices(len(steps.rows.row), fewest=64)))

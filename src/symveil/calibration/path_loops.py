@@ -66,16 +66,37 @@ def _power(base: cython.double, exponent: cython.longlong) -> cython.double:
 
 
 @cython.cclass
-class Blocks:
-    """The blocks of one kind and length: how they weigh, the boxes beside them, and room to work in.
-
-    `column_*` list the columns of A¹, A², …: the states that reach one in i steps. `row_*` are the rows of A^{L+1}.
-    `keys` and `results` hold what paths touch, one after the other; `joined_keys` and `joined` what the last one does.
-    """
+class Arcs:
+    """The arcs of a graph, forwards with their weights and backwards; the virtual start, or −1; where words may end."""
 
     first: Ints
     other: Ints
     weight: Floats
+    back_first: Ints
+    back_other: Ints
+    start: cython.longlong
+    accepting: Bools
+
+    def __init__(
+        self, first: Ints, other: Ints, weight: Floats, back_first: Ints, back_other: Ints, start: cython.longlong,
+        accepting: Bools,
+    ) -> None:  # fmt: skip
+        self.first, self.other, self.weight = first, other, weight
+        self.back_first, self.back_other, self.start, self.accepting = back_first, back_other, start, accepting
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        forwards = np.asarray(self.first), np.asarray(self.other), np.asarray(self.weight)
+        backwards = np.asarray(self.back_first), np.asarray(self.back_other)
+        return Arcs, (*forwards, *backwards, self.start, np.asarray(self.accepting))
+
+
+@cython.cclass
+class Powers:
+    """The columns of A¹, A², …: the states that reach one in i steps; and the rows of A^{L+1}.
+
+    ends[0] is where a word may end (1 or 0), ends[1] is A^L applied to it.
+    """
+
     column_first: IntTable
     column_row: Ints
     column_value: Floats
@@ -83,10 +104,59 @@ class Blocks:
     row_column: Ints
     row_value: Floats
     ends: FloatTable
+
+    def __init__(
+        self, column_first: IntTable, column_row: Ints, column_value: Floats, row_first: Ints, row_column: Ints,
+        row_value: Floats, ends: FloatTable,
+    ) -> None:  # fmt: skip
+        self.column_first, self.column_row, self.column_value = column_first, column_row, column_value
+        self.row_first, self.row_column, self.row_value, self.ends = row_first, row_column, row_value, ends
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        columns = np.asarray(self.column_first), np.asarray(self.column_row), np.asarray(self.column_value)
+        rows = np.asarray(self.row_first), np.asarray(self.row_column), np.asarray(self.row_value)
+        return Powers, (*columns, *rows, np.asarray(self.ends))
+
+
+@cython.cclass
+class Boxes:
+    """The boxes before a block and after it; everything[a, c] is a lower bound on Σ low·plain."""
+
     low_before: FloatTable
     high_before: FloatTable
     low_after: FloatTable
     high_after: FloatTable
+    valid_after: Bools
+    everything: FloatTable
+
+    def __init__(
+        self, low_before: FloatTable, high_before: FloatTable, low_after: FloatTable, high_after: FloatTable,
+        valid_after: Bools, everything: FloatTable,
+    ) -> None:  # fmt: skip
+        self.low_before, self.high_before, self.low_after, self.high_after = (
+            low_before,
+            high_before,
+            low_after,
+            high_after,
+        )
+        self.valid_after, self.everything = valid_after, everything
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        before = np.asarray(self.low_before), np.asarray(self.high_before)
+        after = np.asarray(self.low_after), np.asarray(self.high_after), np.asarray(self.valid_after)
+        return Boxes, (*before, *after, np.asarray(self.everything))
+
+
+@cython.cclass
+class Blocks:
+    """The blocks of one kind and length: how they weigh, the boxes beside them, and room to work in.
+
+    `keys` and `results` hold what paths touch, one after the other; `joined_keys` and `joined` what the last one does.
+    """
+
+    arcs: Arcs
+    powers: Powers
+    boxes: Boxes
     decay: cython.double
     excess: cython.double
     slack: cython.double
@@ -111,22 +181,12 @@ class Blocks:
     most: cython.double
 
     def __init__(
-        self, first: Ints, other: Ints, weight: Floats, column_first: IntTable, column_row: Ints, column_value: Floats,
-        row_first: Ints, row_column: Ints, row_value: Floats, ends: FloatTable,
-        low_before: FloatTable, high_before: FloatTable, low_after: FloatTable, high_after: FloatTable,
-        decay: cython.double, excess: cython.double, slack: cython.double, final: cython.bint, length: cython.longlong,
+        self, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double, excess: cython.double,
+        slack: cython.double, final: cython.bint, length: cython.longlong,
     ) -> None:  # fmt: skip
-        self.first, self.other, self.weight = first, other, weight
-        self.column_first, self.column_row, self.column_value = column_first, column_row, column_value
-        self.row_first, self.row_column, self.row_value, self.ends = row_first, row_column, row_value, ends
-        self.low_before, self.high_before, self.low_after, self.high_after = (
-            low_before,
-            high_before,
-            low_after,
-            high_after,
-        )
+        self.arcs, self.powers, self.boxes = arcs, powers, boxes
         self.decay, self.excess, self.slack, self.final, self.length = decay, excess, slack, final, length
-        size = len(first) - 1
+        size = len(arcs.first) - 1
         self.size = size
         self.values, self.seen = np.zeros(size), np.full(size, -1.0)
         self.states, self.spare = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -226,9 +286,9 @@ def _weights_after(
 
     The last step of an inner block leads out of it and is not compared with the path.
     """
-    first: Ints = blocks.first
-    other: Ints = blocks.other
-    weight: Floats = blocks.weight
+    first: Ints = blocks.arcs.first
+    other: Ints = blocks.arcs.other
+    weight: Floats = blocks.arcs.weight
     values: NewFloats = blocks.values
     seen: NewFloats = blocks.seen
     states: NewInts = blocks.states
@@ -273,8 +333,8 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
     final: cython.bint = blocks.final
     states: NewInts = blocks.states
     values: NewFloats = blocks.values
-    column_row: Ints = blocks.column_row
-    column_value: Floats = blocks.column_value
+    column_row: Ints = blocks.powers.column_row
+    column_value: Floats = blocks.powers.column_value
     keys: NewInts
     raw: NewFloats
     total: cython.double
@@ -285,8 +345,8 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
         total = 0.0
         if final:
             for k in range(width):
-                total += values[states[k]] * blocks.ends[0, states[k]]
-        begin, end = blocks.column_first[i, paths[row, i]], blocks.column_first[i, paths[row, i] + 1]
+                total += values[states[k]] * blocks.powers.ends[0, states[k]]
+        begin, end = blocks.powers.column_first[i, paths[row, i]], blocks.powers.column_first[i, paths[row, i] + 1]
         needed = count + (end - begin) * (1 if final else width)
         if needed > blocks.room:
             with cython.gil:
@@ -313,7 +373,7 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
     order: NewInts = blocks.order
     joined_keys: NewInts = blocks.joined_keys
     joined: NewFloatTable = blocks.joined
-    row_column: Ints = blocks.row_column
+    row_column: Ints = blocks.powers.row_column
     unique: cython.longlong = 0
     untouched = _power(blocks.decay, length)
     index: cython.longlong = 0
@@ -324,14 +384,14 @@ def _touched(blocks: Blocks, paths: IntTable, row: cython.longlong) -> cython.lo
             joined[unique - 1, 0] += raw[order[k]]
             continue
         if final:
-            plain = untouched * blocks.ends[1, key]
+            plain = untouched * blocks.powers.ends[1, key]
         else:
             y, target = key // size, key % size
             if unique == 0 or joined_keys[unique - 1] // size != y:
-                index = blocks.row_first[y]
+                index = blocks.powers.row_first[y]
             while row_column[index] < target:
                 index += 1
-            plain = untouched * blocks.row_value[index]
+            plain = untouched * blocks.powers.row_value[index]
         joined_keys[unique] = key
         joined[unique, 0] = plain + raw[order[k]]
         joined[unique, 1] = plain
@@ -351,10 +411,10 @@ def _raised(
     """
     keys: NewInts = blocks.keys
     results: NewFloatTable = blocks.results
-    low_before: FloatTable = blocks.low_before
-    high_before: FloatTable = blocks.high_before
-    low_after: FloatTable = blocks.low_after
-    high_after: FloatTable = blocks.high_after
+    low_before: FloatTable = blocks.boxes.low_before
+    high_before: FloatTable = blocks.boxes.high_before
+    low_after: FloatTable = blocks.boxes.low_after
+    high_after: FloatTable = blocks.boxes.high_after
     final: cython.bint = blocks.final
     size, slack = blocks.size, blocks.slack
     low: cython.double
@@ -419,10 +479,10 @@ def _spread(
     a: cython.longlong, c: cython.longlong,
 ) -> cython.void:  # fmt: skip
     """Bounds on what the matches of one path add to Z: Σ λ·(P − plain) at low and at high, rounded outwards."""
-    low_before: FloatTable = blocks.low_before
-    high_before: FloatTable = blocks.high_before
-    low_after: FloatTable = blocks.low_after
-    high_after: FloatTable = blocks.high_after
+    low_before: FloatTable = blocks.boxes.low_before
+    high_before: FloatTable = blocks.boxes.high_before
+    low_after: FloatTable = blocks.boxes.low_after
+    high_after: FloatTable = blocks.boxes.high_after
     final: cython.bint = blocks.final
     size, slack = blocks.size, blocks.slack
     low: cython.double
@@ -446,12 +506,14 @@ def _spread(
 @cython.nogil
 def _largest_of(
     blocks: Blocks, paths: IntTable, count: cython.longlong, a: cython.longlong, only: cython.longlong,
-    accepting: Bools, valid_after: Bools, everything: FloatTable, begin: NewInts, end: NewInts, bounds: NewFloatBox,
-    ratio: cython.double,
+    begin: NewInts, end: NewInts, bounds: NewFloatBox, ratio: cython.double,
 ) -> cython.double:  # fmt: skip
     """`ratio`, raised by each pair of these paths after a; before the state `only`, if that is not −1."""
-    first: Ints = blocks.first
-    other: Ints = blocks.other
+    first: Ints = blocks.arcs.first
+    other: Ints = blocks.arcs.other
+    accepting: Bools = blocks.arcs.accepting
+    valid_after: Bools = blocks.boxes.valid_after
+    everything: FloatTable = blocks.boxes.everything
     length, slack, size = blocks.length, blocks.slack, blocks.size
     final: cython.bint = blocks.final
     apart: cython.bint
@@ -503,7 +565,7 @@ def _largest_of(
                         begin[path] = used
                         for k in range(many):
                             y = blocks.joined_keys[k] if final else blocks.joined_keys[k] // size
-                            if blocks.high_before[a, y] > 0.0:
+                            if blocks.boxes.high_before[a, y] > 0.0:
                                 blocks.keys[used] = blocks.joined_keys[k]
                                 blocks.results[used, 0] = blocks.joined[k, 0]
                                 blocks.results[used, 1] = blocks.joined[k, 1]
@@ -528,11 +590,13 @@ def _largest_of(
 @cython.exceptval(-1)
 def _glance(
     blocks: Blocks, paths: IntTable, count: cython.longlong, a: cython.longlong, only: cython.longlong,
-    accepting: Bools, valid_after: Bools, most: NewFloats, least: NewFloats, reached: NewInts,
+    most: NewFloats, least: NewFloats, reached: NewInts,
 ) -> cython.longlong:  # fmt: skip
     """For each state after these paths: the largest and the smallest of what they add, and how many there are."""
-    first: Ints = blocks.first
-    other: Ints = blocks.other
+    first: Ints = blocks.arcs.first
+    other: Ints = blocks.arcs.other
+    accepting: Bools = blocks.arcs.accepting
+    valid_after: Bools = blocks.boxes.valid_after
     final: cython.bint = blocks.final
     e: cython.longlong
     c: cython.longlong
@@ -559,88 +623,70 @@ def _glance(
 
 
 @cython.cfunc
-def _paths_beside(
-    kind: cython.longlong, first: Ints, other: Ints, reverse_first: Ints, reverse_other: Ints,
-    state: cython.longlong, length: cython.longlong, start: cython.longlong,
-) -> Any:  # fmt: skip
+def _paths_beside(kind: cython.longlong, arcs: Arcs, state: cython.longlong, length: cython.longlong) -> Any:
     """The paths of blocks that begin after this state; FROM_START: that end before it."""
     if kind == FROM_START:
-        return _paths_from(reverse_first, reverse_other, state, length, start)[:, ::-1].copy()
-    return _paths_from(first, other, state, length, start)
+        return _paths_from(arcs.back_first, arcs.back_other, state, length, arcs.start)[:, ::-1].copy()
+    return _paths_from(arcs.first, arcs.other, state, length, arcs.start)
 
 
 def largest_ratio(
-    kind: cython.longlong, group: Ints, first: Ints, other: Ints, weight: Floats, reverse_first: Ints,
-    reverse_other: Ints, start: cython.longlong, accepting: Bools, column_first: IntTable, column_row: Ints,
-    column_value: Floats, row_first: Ints, row_column: Ints, row_value: Floats, ends: FloatTable,
-    low_before: FloatTable, high_before: FloatTable, low_after: FloatTable, high_after: FloatTable, valid_after: Bools,
-    everything: FloatTable, decay: cython.double, excess: cython.double, length: cython.longlong, slack: cython.double,
+    kind: cython.longlong, group: Ints, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double,
+    excess: cython.double, length: cython.longlong, slack: cython.double,
 ) -> float:  # fmt: skip
     """The largest Z(v)/Z(w) over a group of blocks; 0 where there are none.
 
     MIDDLE: `group` holds the states a before the block. FROM_START: the states c after a block that
     begins at the virtual start: from there paths are too many to list, towards c they are not.
-    FINAL: the states a before a block that ends the word; ends[0] is where a word may end (1 or 0),
-    ends[1] is A^L applied to it. everything[a, c] is a lower bound on Σ low·plain.
+    FINAL: the states a before a block that ends the word.
 
     Most pairs need no more than a glance: Z = E + X with E ≥ `everything` common to both, so the
     ratio is at most (E + X_q)/(E + X_p) at the smallest E, if it is above 1 at all.
     """
-    blocks = Blocks(
-        first, other, weight, column_first, column_row, column_value, row_first, row_column, row_value, ends,
-        low_before, high_before, low_after, high_after, decay, excess, slack, kind == FINAL, length,
-    )  # fmt: skip
+    blocks = Blocks(arcs, powers, boxes, decay, excess, slack, kind == FINAL, length)
     ratio: cython.double = 0.0
     widest: cython.longlong = 1
     for state in range(blocks.size):
-        if state != start:
-            widest = max(widest, first[state + 1] - first[state])
+        if state != arcs.start:
+            widest = max(widest, arcs.first[state + 1] - arcs.first[state])
     for h in range(len(group)):
-        paths: IntTable = _paths_beside(kind, first, other, reverse_first, reverse_other, group[h], length, start)
-        a: cython.longlong = start if kind == FROM_START else group[h]
+        paths: IntTable = _paths_beside(kind, arcs, group[h], length)
+        a: cython.longlong = arcs.start if kind == FROM_START else group[h]
         only: cython.longlong = group[h] if kind == FROM_START else -1
         count: cython.longlong = len(paths)
         begin: NewInts = np.full(count, -1)
         end: NewInts = np.full(count, -1)
         bounds: NewFloatBox = np.full((count, widest, 2), -1.0)
         with cython.nogil:
-            ratio = _largest_of(
-                blocks, paths, count, a, only, accepting, valid_after, everything, begin, end, bounds, ratio
-            )
+            ratio = _largest_of(blocks, paths, count, a, only, begin, end, bounds, ratio)
         if ratio == INFINITY:
             break
     return ratio
 
 
 def glanced_ratio(
-    kind: cython.longlong, group: Ints, first: Ints, other: Ints, weight: Floats, reverse_first: Ints,
-    reverse_other: Ints, start: cython.longlong, accepting: Bools, column_first: IntTable, column_row: Ints,
-    column_value: Floats, row_first: Ints, row_column: Ints, row_value: Floats, ends: FloatTable,
-    low_before: FloatTable, high_before: FloatTable, low_after: FloatTable, high_after: FloatTable, valid_after: Bools,
-    everything: FloatTable, decay: cython.double, excess: cython.double, length: cython.longlong, slack: cython.double,
+    kind: cython.longlong, group: Ints, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double,
+    excess: cython.double, length: cython.longlong, slack: cython.double,
 ) -> float:  # fmt: skip
     """As `largest_ratio`, without looking at pairs: the largest E + X over the smallest, between the same ends.
 
     Looser, but in proportion to the number of paths and not to its square: for long blocks.
     """
-    blocks = Blocks(
-        first, other, weight, column_first, column_row, column_value, row_first, row_column, row_value, ends,
-        low_before, high_before, low_after, high_after, decay, excess, slack, kind == FINAL, length,
-    )  # fmt: skip
+    blocks = Blocks(arcs, powers, boxes, decay, excess, slack, kind == FINAL, length)
     size = blocks.size
     ratio: cython.double = 0.0
     most: NewFloats = np.empty(size)
     least: NewFloats = np.empty(size)
     reached: NewInts = np.empty(size, np.int64)
     for h in range(len(group)):
-        paths: IntTable = _paths_beside(kind, first, other, reverse_first, reverse_other, group[h], length, start)
-        a: cython.longlong = start if kind == FROM_START else group[h]
+        paths: IntTable = _paths_beside(kind, arcs, group[h], length)
+        a: cython.longlong = arcs.start if kind == FROM_START else group[h]
         only: cython.longlong = group[h] if kind == FROM_START else -1
         with cython.nogil:
-            _glance(blocks, paths, len(paths), a, only, accepting, valid_after, most, least, reached)
+            _glance(blocks, paths, len(paths), a, only, most, least, reached)
         for c in range(size):
             if reached[c] > 1:
-                common = everything[a, c] * (1.0 - slack)
+                common = boxes.everything[a, c] * (1.0 - slack)
                 ratio = max(ratio, 1.0)
                 if most[c] > least[c]:
                     below = (common + least[c]) * (1.0 - slack)
@@ -655,10 +701,10 @@ def raised_ratio(
     """`ratio`, raised for one pair of paths of a final block, for tests."""
     none, nothing, table = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 0))
     starts = np.zeros(low.shape[1] + 1, np.int64)
-    blocks = Blocks(
-        starts, none, nothing, np.zeros((0, 0), np.int64), none, nothing, none, none, nothing, table,
-        low, high, table, table, 1.0, 0.0, slack, True, 0,
-    )  # fmt: skip
+    nowhere = np.zeros(0, np.bool_)
+    arcs = Arcs(starts, none, nothing, none, none, -1, nowhere)
+    powers = Powers(np.zeros((0, 0), np.int64), none, nothing, none, none, nothing, table)
+    blocks = Blocks(arcs, powers, Boxes(low, high, table, table, nowhere, table), 1.0, 0.0, slack, True, 0)
     blocks.keys, blocks.results = np.concatenate([keys_p, keys_q]), np.concatenate([values_p, values_q])
     many: cython.longlong = len(keys_p)
     return _raised(blocks, ratio, 0, many, many, many + len(keys_q), 0, 0, everything)

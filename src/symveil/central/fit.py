@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse
-from scipy.optimize import minimize
 
 from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.support import Support
@@ -121,7 +120,7 @@ class _Fit:
     support: Support
     features: tuple[str, ...]
     shares: Floats
-    spread: scipy.sparse.csr_array
+    spread: Any
 
     @classmethod
     def of(cls, support: Support, features: tuple[str, ...], shares: Floats, classes: Classes) -> _Fit:
@@ -145,6 +144,8 @@ class _Fit:
 
     def minimised(self, problem: _Problem, begin: Floats, **options: float) -> Floats:
         """The best steps from these on, with a problem as it is; `options` say where the quasi-Newton method ends."""
+        from scipy.optimize import minimize  # noqa: PLC0415  # slow to import, and for learning only
+
         unit, known = problem.unit, self.shares > 0
 
         def objective(scaled: Floats) -> tuple[float, Floats]:
@@ -207,8 +208,10 @@ def whole_things(law: Expected, features: Sequence[str]) -> Floats:
     return np.asarray(np.maximum(np.where(shared > 1e-12, means / np.maximum(shared, 1e-300), mean), 1.0))
 
 
-def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
+def _spread(classes: Classes, sizes: dict[str, int]) -> Any:
     """Which cell, of all features one after the other, is in which class."""
+    from scipy import sparse  # noqa: PLC0415  # slow to import, and for learning only
+
     rows, columns, begin, count = [], [], 0, 0
     for name, size in sizes.items():
         if name in classes:
@@ -218,7 +221,7 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> scipy.sparse.csr_array:
             count += len(results)
         begin += size
     where = [np.concatenate(each) if each else np.empty(0, dtype=np.int64) for each in (rows, columns)]
-    return scipy.sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))
+    return sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))
 
 
 LOG_FITTED = ("starts", "moves", "ends")

@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from symveil.central.support import Support
@@ -77,10 +76,11 @@ class Trellis:
         shares
             Where given, lengths have these shares, as far as there are words of them, whatever their parameters are.
         """
+        from scipy import sparse  # noqa: PLC0415  # slow to import, and for learned models only
+
         moves = support.base * np.exp(parameters["moves"]).reshape(support.phases, -1)
         into = [
-            scipy.sparse.csr_array((own, (support.target, support.source)), shape=(support.symbols,) * 2)
-            for own in moves
+            sparse.csr_array((own, (support.target, support.source)), shape=(support.symbols,) * 2) for own in moves
         ]
         lead = np.exp(parameters["od"]).reshape(support.zones, support.zones)
         end = np.exp(parameters["ends"]).reshape(support.phases, -1, 1) * lead.T[support.zone]
@@ -122,9 +122,11 @@ class Trellis:
         forward[p] times this is the probability that a word has the symbol at position p (the zone, at its first).
         The second half of the columns has the same with each word counted as the table of moves counts it.
         """
+        from scipy import sparse  # noqa: PLC0415
+
         support = self.support
         out = [
-            scipy.sparse.csr_array((own, (support.source, support.target)), shape=(support.symbols,) * 2)
+            sparse.csr_array((own, (support.source, support.target)), shape=(support.symbols,) * 2)
             for own in self.moves
         ]
         after = np.zeros((support.symbols, 2 * support.zones))

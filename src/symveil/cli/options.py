@@ -119,10 +119,12 @@ class LanguageOptions:
 
     def given(self, notes: list[str]) -> dict[str, Any]:
         """The alphabet or the model, as it was read."""
+        named = self.parameters()
+        if self.model is None:
+            return named
         from symveil.formats.models.model_files import load_word_model
 
-        named = self.parameters()
-        return {"model": load_word_model(self.model, notes=notes)} if self.model is not None else named
+        return {"model": load_word_model(self.model, notes=notes)}
 
     def parameters(self) -> dict[str, Any]:
         """The same for `privatize_file`, which reads the model itself."""

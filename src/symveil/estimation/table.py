@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from symveil.errors import InputError
 from symveil.estimation.statistics import Batch
@@ -41,6 +40,8 @@ def factors(confidence: float, *, cells: int, freedom: int | None) -> tuple[floa
     >>> round(each, 3), round(everything, 3)
     (1.96, 3.474)
     """
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  # slow to import, and for intervals only
+
     if freedom is None:
         return float(ndtri((1 + confidence) / 2)), float(ndtri((1 + confidence ** (1 / max(cells, 1))) / 2))
     outside = (1 - confidence) / 2

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 Indices = NDArray[np.int64]
 
@@ -149,8 +148,10 @@ class Csr:
             sums[filled] = add.reduceat(self.in_order(values), self.first[filled], axis=0)
         return sums
 
-    def _ones(self, values: int) -> sparse.csr_array:
+    def _ones(self, values: int) -> Any:
         """A row for each state, with a 1 for each of its edges, in the column of its value."""
+        from scipy import sparse  # noqa: PLC0415  # slow to import, and few commands add edges up
+
         column = self.in_order(np.arange(values))
         return sparse.csr_array((np.ones(len(column)), column, self.first), shape=(self.state_count, values))
 

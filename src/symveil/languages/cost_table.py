@@ -23,8 +23,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import shortest_path
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
@@ -199,6 +197,9 @@ def given(
     if size > _MOST_SYMBOLS:
         raise TooLargeError(f"costs: expected at most {_MOST_SYMBOLS} symbols, found {size}")
     pairs = _read(language, rows)
+    from scipy import sparse  # noqa: PLC0415  # slow to import, and for tables of costs only
+    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415
+
     unit = _common_unit("costs", pairs.values())
     table = np.full((size, size), np.inf)
     np.fill_diagonal(table, 0.0)

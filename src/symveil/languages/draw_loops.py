@@ -10,6 +10,8 @@ state with the symbol that leads there, what it is worth to each lane, and that 
 
 from __future__ import annotations
 
+from typing import Any
+
 import cython
 import numpy as np
 
@@ -36,6 +38,111 @@ if not cython.compiled:
     LANES = 16
 
 built_from("", __name__)
+
+
+@cython.cclass
+class Edges:
+    """The edges of each state of a word graph, with weights, and where words begin and end."""
+
+    first: Ints
+    symbol: Codes
+    target: Codes
+    weight: Floats
+    is_weighted: cython.bint
+    final_weight: Floats
+    start: cython.longlong
+    public_start: cython.bint
+    first_state: Codes
+
+    def __init__(
+        self, first: Ints, symbol: Codes, target: Codes, weight: Floats, is_weighted: cython.bint,
+        final_weight: Floats, start: cython.longlong, public_start: cython.bint, first_state: Codes,
+    ) -> None:  # fmt: skip
+        self.first, self.symbol, self.target, self.weight, self.is_weighted = first, symbol, target, weight, is_weighted
+        self.final_weight, self.start, self.public_start = final_weight, start, public_start
+        self.first_state = first_state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        lists = np.asarray(self.first), np.asarray(self.symbol), np.asarray(self.target), np.asarray(self.weight)
+        ends = np.asarray(self.final_weight), self.start, self.public_start, np.asarray(self.first_state)
+        return Edges, (*lists, self.is_weighted, *ends)
+
+
+@cython.cclass
+class Levels:
+    """How far symbols are, and what that weighs: of each metric the near symbols of each symbol, all others are far."""
+
+    metric_of: Ints
+    near_first: IntTable
+    near_symbol: Codes
+    near_level: Codes
+    far: cython.longlong
+    step_weight: FloatTable
+    next_phase: IntTable
+    start_phase: cython.longlong
+
+    def __init__(
+        self, metric_of: Ints, near_first: IntTable, near_symbol: Codes, near_level: Codes, far: cython.longlong,
+        step_weight: FloatTable, next_phase: IntTable, start_phase: cython.longlong,
+    ) -> None:  # fmt: skip
+        self.metric_of, self.near_first, self.near_symbol = metric_of, near_first, near_symbol
+        self.near_level, self.far, self.step_weight = near_level, far, step_weight
+        self.next_phase, self.start_phase = next_phase, start_phase
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        near = np.asarray(self.near_first), np.asarray(self.near_symbol), np.asarray(self.near_level)
+        steps = np.asarray(self.step_weight), np.asarray(self.next_phase)
+        return Levels, (np.asarray(self.metric_of), *near, self.far, *steps, self.start_phase)
+
+
+@cython.cclass
+class Sums:
+    """How a layer is summed: by the excess of near symbols, with the edges that read each symbol, or over arrivals."""
+
+    by_excess: cython.bint
+    excess: Floats
+    symbol_first: Ints
+    symbol_edge: Ints
+    source: Ints
+    arrival_target: Ints
+    arrival_symbol: Ints
+    arrival_of: Ints
+
+    def __init__(
+        self, by_excess: cython.bint, excess: Floats, symbol_first: Ints, symbol_edge: Ints, source: Ints,
+        arrival_target: Ints, arrival_symbol: Ints, arrival_of: Ints,
+    ) -> None:  # fmt: skip
+        self.by_excess, self.excess, self.symbol_first, self.symbol_edge = by_excess, excess, symbol_first, symbol_edge
+        self.source, self.arrival_target, self.arrival_symbol = source, arrival_target, arrival_symbol
+        self.arrival_of = arrival_of
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        read = np.asarray(self.symbol_first), np.asarray(self.symbol_edge), np.asarray(self.source)
+        reached = np.asarray(self.arrival_target), np.asarray(self.arrival_symbol), np.asarray(self.arrival_of)
+        return Sums, (self.by_excess, np.asarray(self.excess), *read, *reached)
+
+
+@cython.cclass
+class Layers:
+    """Room for the values of sixteen words at every position, and for one step of each."""
+
+    value: NewFloatBox
+    level_of: NewIntTable
+    worth: NewFloatTable
+    row_of: NewIntTable
+    share_of: NewFloats
+    level_at: NewInts
+
+    def __init__(self, length: cython.longlong, edges: Edges, levels: Levels, sums: Sums) -> None:
+        phases = levels.step_weight.shape[1]
+        widest: cython.longlong = 1
+        for index in range(len(edges.final_weight)):
+            widest = max(widest, edges.first[index + 1] - edges.first[index])
+        self.value = np.zeros((length + 1, len(edges.final_weight) * phases, LANES))
+        self.level_of = np.full((len(sums.symbol_first) - 1, LANES), levels.far, np.int64)
+        self.worth = np.zeros((len(sums.arrival_target) * phases, LANES))
+        self.row_of = np.empty((phases, len(edges.target)), np.int64)
+        self.share_of, self.level_at = np.empty(widest), np.empty(widest, np.int64)
 
 
 @cython.cfunc
@@ -107,30 +214,99 @@ def _level(
     return level
 
 
-def draw_part(
-    codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, first: Ints, symbol: Codes,
-    target: Codes, edge_weight: Floats, is_weighted: cython.bint, symbol_first: Ints, symbol_edge: Ints, source: Ints,
-    final_weight: Floats, start: cython.longlong, public_start: cython.bint, first_state: Codes, metric_of: Ints,
-    near_first: IntTable, near_symbol: Codes, near_level: Codes, far: cython.longlong, step_weight: FloatTable,
-    next_phase: IntTable, excess: Floats, by_excess: cython.bint, arrival_target: Ints, arrival_symbol: Ints,
-    arrival_of: Ints, start_phase: cython.longlong, margin: cython.double, smallest: cython.double,
-) -> None:  # fmt: skip
-    """Private versions of some words; `decided` says which of them floats could decide."""
-    count, length = codes.shape[0], codes.shape[1]
-    size, phases = len(final_weight), step_weight.shape[1]
-    widest: cython.longlong = 1
-    for index in range(size):
-        widest = max(widest, first[index + 1] - first[index])
-    value: NewFloatBox = np.zeros((length + 1, size * phases, LANES))
-    level_of: NewIntTable = np.full((len(symbol_first) - 1, LANES), far, np.int64)
-    worth: NewFloatTable = np.zeros((len(arrival_target) * phases, LANES))
-    share_of: NewFloats = np.empty(widest)
-    level_at: NewInts = np.empty(widest, np.int64)
-    row_of: NewIntTable = np.empty((phases, len(target)), np.int64)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _begin(edges: Edges, levels: Levels, sums: Sums, layers: Layers) -> cython.void:
+    """Rows of values that edges lead to, and the last layer."""
+    phases = levels.step_weight.shape[1]
+    layer: NewFloatTable = layers.value[layers.value.shape[0] - 1]
+    row_of: NewIntTable = layers.row_of
+    target: Codes = edges.target
+    arrival_of: Ints = sums.arrival_of
+    by_excess: cython.bint = sums.by_excess
+    for phase in range(phases):
+        for edge in range(len(target)):
+            row_of[phase, edge] = target[edge] if by_excess else arrival_of[edge] * phases + phase
+    for state in range(len(edges.final_weight)):
+        weight = edges.final_weight[state]
+        for phase in range(phases):
+            for lane in range(LANES):
+                layer[state * phases + phase, lane] = weight
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sum_back(
+    codes: CodeTable, begin: cython.longlong, edges: Edges, levels: Levels, sums: Sums, layers: Layers
+) -> cython.void:
+    """The values of all layers but the last, for the words from `begin` on, one in each lane."""
+    used = min(LANES, codes.shape[0] - begin)
+    near_first: IntTable = levels.near_first
+    near_symbol: Codes = levels.near_symbol
+    near_level: Codes = levels.near_level
+    level_of: NewIntTable = layers.level_of
     after: NewFloatTable
     layer: NewFloatTable
+    far, phases = levels.far, levels.step_weight.shape[1]
+    for position in range(codes.shape[1] - 1, -1, -1):
+        after = layers.value[position + 1]
+        layer = layers.value[position]
+        metric = levels.metric_of[position]
+        if sums.by_excess:
+            _summed_over_edges(
+                edges.first, layers.row_of, edges.weight, edges.is_weighted, levels.step_weight[far, 0], after, layer,
+                phases, 0,
+            )  # fmt: skip
+            for lane in range(used):
+                own = codes[begin + lane, position]
+                for near in range(near_first[metric, own], near_first[metric, own + 1]):
+                    gain = sums.excess[near_level[near]]
+                    read = near_symbol[near]
+                    for index in range(sums.symbol_first[read], sums.symbol_first[read + 1]):
+                        edge = sums.symbol_edge[index]
+                        layer[sums.source[edge], lane] += gain * edges.weight[edge] * after[edges.target[edge], lane]
+            continue
+        for lane in range(used):
+            own = codes[begin + lane, position]
+            for near in range(near_first[metric, own], near_first[metric, own + 1]):
+                level_of[near_symbol[near], lane] = near_level[near]
+        _worth_of_arrivals(
+            sums.arrival_target, sums.arrival_symbol, level_of, levels.step_weight, levels.next_phase, after,
+            layers.worth,
+        )  # fmt: skip
+        for phase in range(phases):
+            _summed_over_edges(
+                edges.first, layers.row_of, edges.weight, edges.is_weighted, 1.0, layers.worth, layer, phases, phase
+            )
+        for lane in range(used):
+            own = codes[begin + lane, position]
+            for near in range(near_first[metric, own], near_first[metric, own + 1]):
+                level_of[near_symbol[near], lane] = far
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _walk(
+    codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, begin: cython.longlong,
+    edges: Edges, levels: Levels, layers: Layers, margin: cython.double, smallest: cython.double,
+) -> cython.void:  # fmt: skip
+    """Draw the words from `begin` on from the values of their lanes, as far as floats can decide."""
+    value: NewFloatBox = layers.value
+    share_of: NewFloats = layers.share_of
+    level_at: NewInts = layers.level_at
+    first: Ints = edges.first
+    symbol: Codes = edges.symbol
+    target: Codes = edges.target
+    weight: Floats = edges.weight
+    near_symbol: Codes = levels.near_symbol
+    near_level: Codes = levels.near_level
+    step_weight: FloatTable = levels.step_weight
+    next_phase: IntTable = levels.next_phase
+    far, length, phases = levels.far, codes.shape[1], step_weight.shape[1]
     sure: cython.bint
-    used: cython.longlong
     total: cython.double
     share: cython.double
     state: cython.longlong
@@ -138,87 +314,57 @@ def draw_part(
     chosen: cython.longlong
     point: cython.double
     running: cython.double
+    position: cython.longlong
+    for word in range(begin, min(begin + LANES, codes.shape[0])):
+        state, phase, position, sure = edges.start, levels.start_phase, 0, True
+        if edges.public_start and length > 0:
+            state, position = edges.first_state[codes[word, 0]], 1
+        while position < length:
+            own, metric = codes[word, position], levels.metric_of[position]
+            near_begin, near_end = levels.near_first[metric, own], levels.near_first[metric, own + 1]
+            out, degree = first[state], first[state + 1] - first[state]
+            total = 0.0
+            for index in range(degree):
+                level = _level(near_symbol, near_level, near_begin, near_end, symbol[out + index], far)
+                level_at[index] = level
+                share = 0.0
+                if level >= 0:
+                    to = target[out + index] * phases + next_phase[level, phase]
+                    share = weight[out + index] * step_weight[level, phase] * value[position + 1, to, word - begin]
+                total += share
+                share_of[index] = share
+            sure = total > smallest
+            point = (words[word, position] >> 11) * 2.0**-53 * total
+            slack = margin * total
+            running = 0.0
+            chosen = out + degree - 1
+            for index in range(degree - 1):
+                running += share_of[index]
+                if abs(point - running) <= slack:
+                    sure = False
+                    break
+                if point < running:
+                    chosen = out + index
+                    break
+            if not sure:
+                break
+            released[word, position] = symbol[chosen]
+            state = target[chosen]
+            phase = next_phase[level_at[chosen - out], phase]
+            position += 1
+        decided[word] = sure
+
+
+def draw_part(
+    codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, edges: Edges, levels: Levels,
+    sums: Sums, margin: cython.double, smallest: cython.double,
+) -> None:  # fmt: skip
+    """Private versions of some words; `decided` says which of them floats could decide."""
+    layers = Layers(codes.shape[1], edges, levels, sums)
     with cython.nogil:
-        for phase in range(phases):
-            for edge in range(len(target)):
-                row_of[phase, edge] = target[edge] if by_excess else arrival_of[edge] * phases + phase
-        for state in range(size):
-            for phase in range(phases):
-                for lane in range(LANES):
-                    value[length, state * phases + phase, lane] = final_weight[state]
+        _begin(edges, levels, sums, layers)
         begin: cython.longlong = 0
-        while begin < count:
-            used = min(LANES, count - begin)
-            for position in range(length - 1, -1, -1):
-                after = value[position + 1]
-                layer = value[position]
-                metric = metric_of[position]
-                if by_excess:
-                    _summed_over_edges(
-                        first, row_of, edge_weight, is_weighted, step_weight[far, 0], after, layer, phases, 0
-                    )
-                    for lane in range(used):
-                        own = codes[begin + lane, position]
-                        for near in range(near_first[metric, own], near_first[metric, own + 1]):
-                            gain = excess[near_level[near]]
-                            read = near_symbol[near]
-                            for index in range(symbol_first[read], symbol_first[read + 1]):
-                                edge = symbol_edge[index]
-                                layer[source[edge], lane] += gain * edge_weight[edge] * after[target[edge], lane]
-                    continue
-                for lane in range(used):
-                    own = codes[begin + lane, position]
-                    for near in range(near_first[metric, own], near_first[metric, own + 1]):
-                        level_of[near_symbol[near], lane] = near_level[near]
-                _worth_of_arrivals(arrival_target, arrival_symbol, level_of, step_weight, next_phase, after, worth)
-                for phase in range(phases):
-                    _summed_over_edges(first, row_of, edge_weight, is_weighted, 1.0, worth, layer, phases, phase)
-                for lane in range(used):
-                    own = codes[begin + lane, position]
-                    for near in range(near_first[metric, own], near_first[metric, own + 1]):
-                        level_of[near_symbol[near], lane] = far
-            for lane in range(used):
-                word = begin + lane
-                state, phase = start, start_phase
-                position = 0
-                if public_start and length > 0:
-                    state = first_state[codes[word, 0]]
-                    position = 1
-                sure = True
-                while position < length:
-                    own, metric = codes[word, position], metric_of[position]
-                    near_begin, near_end = near_first[metric, own], near_first[metric, own + 1]
-                    edges, degree = first[state], first[state + 1] - first[state]
-                    total = 0.0
-                    for index in range(degree):
-                        level = _level(near_symbol, near_level, near_begin, near_end, symbol[edges + index], far)
-                        level_at[index] = level
-                        share = 0.0
-                        if level >= 0:
-                            to = target[edges + index] * phases + next_phase[level, phase]
-                            share = (
-                                edge_weight[edges + index] * step_weight[level, phase] * value[position + 1, to, lane]
-                            )
-                        total += share
-                        share_of[index] = share
-                    sure = total > smallest
-                    point = (words[word, position] >> 11) * 2.0**-53 * total
-                    slack = margin * total
-                    running = 0.0
-                    chosen = edges + degree - 1
-                    for index in range(degree - 1):
-                        running += share_of[index]
-                        if abs(point - running) <= slack:
-                            sure = False
-                            break
-                        if point < running:
-                            chosen = edges + index
-                            break
-                    if not sure:
-                        break
-                    released[word, position] = symbol[chosen]
-                    state = target[chosen]
-                    phase = next_phase[level_at[chosen - edges], phase]
-                    position += 1
-                decided[word] = sure
+        while begin < codes.shape[0]:
+            _sum_back(codes, begin, edges, levels, sums, layers)
+            _walk(codes, words, released, decided, begin, edges, levels, layers, margin, smallest)
             begin += LANES

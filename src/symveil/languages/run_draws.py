@@ -1,4 +1,4 @@
-"""Drawing feasible words by floats that know when they cannot decide, without a compiler.
+"""Drawing feasible words by floats that know when they cannot decide, with numpy.
 
 Vectorised over words: the backward pass has a lane for each *different* word, so equal words share
 one; the walk has a lane for each row. A draw that lies within `margin` of a boundary, at any position,

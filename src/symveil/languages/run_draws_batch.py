@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.graphs.csr import offsets
-from symveil.languages.draw_loops import LANES, draw_part
+from symveil.languages.draw_loops import LANES, Edges, Levels, Sums, draw_part
 from symveil.languages.run_draws import draw_undecided
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
@@ -29,54 +29,43 @@ def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     if weights.smallest_total is None:
         released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
     else:
-        released, decided = _draw_by_floats(weights, codes, words)
+        released, decided = _draw_by_floats(weights, codes, words, weights.smallest_total)
     draw_undecided(weights, codes, words, released, decided, bits)
     return released
 
 
-def _draw_by_floats(weights: RunWeights, codes: Codes, words: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.bool_]]:
+def _draw_by_floats(
+    weights: RunWeights, codes: Codes, words: NDArray[np.uint64], smallest: float
+) -> tuple[Codes, NDArray[np.bool_]]:
     language, graph, costs, arrivals = weights.language, weights.graph, weights.costs, weights.arrivals
     released = codes.copy()
     decided = np.zeros(len(codes), dtype=np.bool_)
     by_symbol = weights.edges_by_symbol
     begins = offsets(np.array([len(metric.symbol) for metric in costs.metrics]))
     near_first = np.stack([metric.first + offset for metric, offset in zip(costs.metrics, begins[:-1], strict=True)])
-    arguments: tuple[Any, ...] = (
-        graph.first,
-        graph.symbol,
-        graph.target,
-        weights.edge_weights,
-        weights.is_weighted,
-        by_symbol.first,
-        by_symbol.number,
-        weights.edge_sources,
-        weights.final_weights,
-        graph.start,
-        language.public_start,
-        weights.first_states,
-        np.array(costs.metric_of, dtype=np.int64),
-        near_first,
-        np.concatenate([metric.symbol for metric in costs.metrics]),
-        np.concatenate([metric.level for metric in costs.metrics]),
-        costs.far,
-        weights.step_weights,
-        costs.next_phase,
-        weights.excess,
-        weights.by_excess,
-        arrivals.target,
-        arrivals.symbol,
-        arrivals.of_edge,
-        costs.start_phase,
-        weights.margin,
-        weights.smallest_total,
-    )
+    edges: Any = Edges(
+        graph.first, graph.symbol, graph.target, weights.edge_weights, weights.is_weighted, weights.final_weights,
+        graph.start, language.public_start, weights.first_states,
+    )  # fmt: skip
+    near_symbol = np.concatenate([metric.symbol for metric in costs.metrics])
+    near_level = np.concatenate([metric.level for metric in costs.metrics])
+    levels: Any = Levels(
+        np.array(costs.metric_of, dtype=np.int64), near_first, near_symbol, near_level, costs.far,
+        weights.step_weights, costs.next_phase, costs.start_phase,
+    )  # fmt: skip
+    sums: Any = Sums(
+        weights.by_excess, weights.excess, by_symbol.first, by_symbol.number, weights.edge_sources, arrivals.target,
+        arrivals.symbol, arrivals.of_edge,
+    )  # fmt: skip
 
     fitting = _SYMBOLS_AT_ONCE // max(codes.shape[1], 1) // LANES * LANES
     at_once = max(4 * LANES, min(_WORDS_AT_ONCE, fitting))
 
     def run(start: int) -> None:
         part = slice(start, start + at_once)
-        draw_part(codes[part], words[part], released[part], decided[part], *arguments)
+        draw_part(
+            codes[part], words[part], released[part], decided[part], edges, levels, sums, weights.margin, smallest
+        )
 
     starts = range(0, len(codes), at_once)
     if len(starts) <= 1:  # threads would take longer to start than a few words take

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -149,6 +150,7 @@ def language_digest(language: Language) -> str:
     return digest.hexdigest()
 
 
+@cache
 def parameter_names(kind: type) -> tuple[str, ...]:
     """The parameters that a kind of mechanism has besides its words, ε and the adjacency, as it is constructed.
 

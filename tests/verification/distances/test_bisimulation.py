@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,14 @@ from hypothesis import strategies as st
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances import bisimulation as module
 from symveil.verification.distances.tables import ChainTable
+
+
+@pytest.fixture(scope="module", autouse=True)
+def signatures() -> Iterator[None]:
+    """Small chains, too, are split by signatures."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEW_ARCS", 0)
+        yield
 
 
 @st.composite
@@ -49,6 +58,9 @@ def by_rows(table: ChainTable) -> list[int]:
 @given(table=tables())
 def test_the_coarsest_stable_partition(table: ChainTable) -> None:
     assert module.bisimulation(table).tolist() == by_rows(table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEW_ARCS", 1000)
+        assert module.bisimulation(table).tolist() == by_rows(table)
 
 
 @settings(max_examples=60, deadline=None)

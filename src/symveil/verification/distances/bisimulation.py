@@ -23,6 +23,7 @@ from symveil.verification.distances.tables import ChainTable, Integers
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _MOST_BITS = 62
+_FEW_ARCS = 100  # their rows are compared at once
 
 
 def bisimulation(table: ChainTable) -> Integers:
@@ -30,7 +31,9 @@ def bisimulation(table: ChainTable) -> Integers:
 
     Classes are numbered by their first states.
     """
-    if all(int(chance.q) % prime for prime in _PRIMES for chance in table.distinct):
+    if len(table.successor) > _FEW_ARCS and all(
+        int(chance.q) % prime for prime in _PRIMES for chance in table.distinct
+    ):
         classes = _by_order(_split(table))
         if _is_stable(table, classes):
             return classes

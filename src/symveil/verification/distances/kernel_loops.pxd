@@ -1,5 +1,5 @@
 from symveil.numbers.compiled cimport (
-    BoolTable, CodeTable, Floats, Ints, IntTable, NewBits, NewBitTable, NewBoolTable, NewCodeTable, NewFloats,
+    BoolTable, CodeTable, Floats, FloatTable, Ints, IntTable, NewBits, NewBitTable, NewBoolTable, NewCodeTable, NewFloats,
     NewFloatTable, NewInts, NewSigns,
 )
 from symveil.verification.distances.sweep_loops cimport UNIT, merge, most_successors, solve

@@ -14,6 +14,7 @@ if not cython.compiled:
         BoolTable,
         CodeTable,
         Floats,
+        FloatTable,
         Ints,
         IntTable,
         NewBits,
@@ -76,6 +77,33 @@ def hop_counts(inside: BoolTable) -> Any:
     return counted
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _lower(price: NewFloats, gain: FloatTable, members: cython.longlong) -> cython.bint:
+    """Lower prices until they are feasible for certain; False where they did not become so."""
+    changed: cython.bint
+    bound: cython.double
+    for _ in range(4 * members):
+        changed = False
+        for i in range(members):
+            price[i] = min(max(price[i], 0.0), 1.0)
+            for j in range(members):
+                if j != i and gain[i, j] > 0.0:
+                    bound = gain[i, j] * price[j] * (1.0 - 64 * UNIT)
+                    if price[i] > bound:
+                        price[i] = bound * (1.0 - 4 * UNIT)
+                        changed = True
+        if not changed:
+            break
+    feasible: cython.bint = True
+    for i in range(members):
+        for j in range(members):
+            if j != i and gain[i, j] > 0.0 and price[i] > gain[i, j] * price[j] * (1.0 - 32 * UNIT):
+                feasible = feasible and price[i] == 0.0
+    return feasible
+
+
 def kernel_round(
     first: Ints, successor: Ints, chance: Floats, label: Ints, alpha: cython.double, pairs: IntTable,
     inside: NewBoolTable, hops: CodeTable, powers: Floats, mirrored: cython.bint, tolerance: cython.double,
@@ -104,10 +132,8 @@ def kernel_round(
     answered = np.ones(len(pairs), np.int8)
     answer: NewSigns = answered
     supply: cython.bint
-    changed: cython.bint
     feasible: cython.bint
     stays: cython.bint
-    bound: cython.double
     last: cython.longlong = len(powers) - 1
     with cython.nogil:
         for k in range(len(pairs)):
@@ -137,24 +163,7 @@ def kernel_round(
                 if not solve(members, cost, gain, own, 0.0, 1.0, tolerance, tail, head, inverse, amount, price, column):
                     answer[k] = 0
                     continue
-                # prices lowered until they are feasible for certain; if they still earn something, the pair goes
-                for _ in range(4 * members):
-                    changed = False
-                    for i in range(members):
-                        price[i] = min(max(price[i], 0.0), 1.0)
-                        for j in range(members):
-                            if j != i and gain[i, j] > 0.0:
-                                bound = gain[i, j] * price[j] * (1.0 - 64 * UNIT)
-                                if price[i] > bound:
-                                    price[i] = bound * (1.0 - 4 * UNIT)
-                                    changed = True
-                    if not changed:
-                        break
-                feasible = True
-                for i in range(members):
-                    for j in range(members):
-                        if j != i and gain[i, j] > 0.0 and price[i] > gain[i, j] * price[j] * (1.0 - 32 * UNIT):
-                            feasible = feasible and price[i] == 0.0
+                feasible = _lower(price, gain, members)  # if they still earn something, the pair goes
                 earned, doubt = 0.0, 0.0
                 for i in range(members):
                     earned += own[i] * price[i]

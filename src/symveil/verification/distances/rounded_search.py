@@ -54,14 +54,13 @@ class RoundedSearch:
         rank = np.empty_like(by_rank)
         rank[by_rank] = np.arange(table.size)
         self._rank = rank
-        self._classes = classes
         self._alpha_above = float_at_least(alpha_above)
         chance = np.where(table.chance < TINY, 0.0, table.chance)
         comes_from = np.bincount(table.successor, minlength=table.size).astype(np.float64)
-        self._bounds = (bound.distance, bound.alpha, self._alpha_above, *bound.relays, bound.less)
-        self._chain: Any = (
-            table.first, table.successor, chance, table.label, rank, by_rank, comes_from, classes, *self._bounds,
-        )  # fmt: skip
+        self._bounds: Any = loops.Bounds(
+            classes, bound.distance, bound.alpha, self._alpha_above, *bound.relays, bound.less
+        )
+        self._chain: Any = loops.Chain(table.first, table.successor, chance, table.label, rank, by_rank, comes_from)
 
     def ends(
         self,
@@ -83,7 +82,7 @@ class RoundedSearch:
         limits = (-1 if horizon is None else horizon, min(nodes, 2**60), min(most_visits, 2**60), _PAUSE)
         goal: Any = (float_at_most(width), below, above, *limits)
         while True:
-            why = loops.advance(*self._chain, *store.arrays, *goal)
+            why = loops.advance(self._chain, self._bounds, store.nodes, *goal)
             if why == loops.DONE:
                 break
             if why == loops.ROOM:
@@ -109,7 +108,7 @@ class RoundedSearch:
         halves = np.array([[0.5, 0.0] if state == source else [0.0, 0.5] for state in states])
         store.state[:2], store.entry[:2] = states, halves
         mass, other = halves.T.copy()
-        judged = loops.judge(states, mass, other, self._classes, *self._bounds)
+        judged = loops.judge(states, mass, other, self._bounds)
         store.figure[0] = (2.0, *judged)
         store.span[0] = (0, 2, 0, 0, -1, -1)
         store.count[[loops.NODES, loops.ENTRIES, loops.WORK]] = 1, 2, 1
@@ -135,9 +134,9 @@ class _Store:
         self._index(np.zeros(0))
 
     @property
-    def arrays(self) -> Any:
+    def nodes(self) -> Any:
         """As `advance` takes them."""
-        return (
+        return loops.Nodes(
             self.figure, self.span, self.state, self.entry, self.child, self.share, self.bucket, self.gaps,
             self.count, self.estimate,
         )  # fmt: skip

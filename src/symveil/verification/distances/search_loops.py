@@ -7,9 +7,13 @@ and 1 − Σ w_v|r_v| of r, and `ends` counts it against both bounds.
 
 All sums are of terms ≥ 0, so m of them are off by at most m units in the last place; each factor below allows for
 twice that and more. Floats stay far from underflow, because what is below `_NOTHING` is dropped.
+
+This file is longer than 500 lines because its loops call each other, and calls across compiled modules cost time.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import cython
 import numpy as np
@@ -152,11 +156,34 @@ def _sort_up(values: NewInts, many: cython.longlong) -> cython.void:
 
 
 @cython.cclass
+class Chain:
+    """The arcs of a chain, and its states by label: `by_rank` lists them, `rank` says where each one stands there."""
+
+    first: Ints
+    successor: Ints
+    chance: Floats
+    label: Ints
+    rank: Ints
+    by_rank: Ints
+    comes_from: Floats
+
+    def __init__(
+        self, first: Ints, successor: Ints, chance: Floats, label: Ints, rank: Ints, by_rank: Ints, comes_from: Floats
+    ) -> None:
+        self.first, self.successor, self.chance, self.label = first, successor, chance, label
+        self.rank, self.by_rank, self.comes_from = rank, by_rank, comes_from
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arcs = np.asarray(self.first), np.asarray(self.successor), np.asarray(self.chance)
+        order = np.asarray(self.rank), np.asarray(self.by_rank)
+        return Chain, (*arcs, np.asarray(self.label), *order, np.asarray(self.comes_from))
+
+
+@cython.cclass
 class Bounds:
-    """What `judge` needs of the chain, and room for it to work in."""
+    """What is known of the distances in a chain: classes of bisimilar states, and bounds on ld with their relays."""
 
     class_of: Ints
-    by_class: NewFloatTable
     distance: FloatTable
     alpha: cython.double
     alpha_above: cython.double
@@ -164,31 +191,86 @@ class Bounds:
     relays: Ints
     spread: FloatTable
     less: cython.double
+
+    def __init__(
+        self, class_of: Ints, distance: FloatTable, alpha: cython.double, alpha_above: cython.double,
+        relay_first: Ints, relays: Ints, spread: FloatTable, less: cython.double,
+    ) -> None:  # fmt: skip
+        self.class_of, self.distance, self.alpha, self.alpha_above = class_of, distance, alpha, alpha_above
+        self.relay_first, self.relays, self.spread, self.less = relay_first, relays, spread, less
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        relays = np.asarray(self.relay_first), np.asarray(self.relays), np.asarray(self.spread)
+        table = np.asarray(self.class_of), np.asarray(self.distance)
+        return Bounds, (*table, self.alpha, self.alpha_above, *relays, self.less)
+
+
+@cython.cclass
+class Nodes:
+    """The nodes of a search, which `advance` extends: rows of figures and spans, their entries, and what they lead to.
+
+    `estimate` holds both ends without their rounding, and what rounding adds, as of the last time it was summed up.
+    """
+
+    figure: NewFloatTable
+    span: NewIntTable
+    state: NewInts
+    entry: NewFloatTable
+    child: NewInts
+    share: NewFloats
+    bucket: NewInts
+    gaps: NewFloats
+    count: NewInts
+    estimate: NewFloats
+
+    def __init__(
+        self, figure: NewFloatTable, span: NewIntTable, state: NewInts, entry: NewFloatTable, child: NewInts,
+        share: NewFloats, bucket: NewInts, gaps: NewFloats, count: NewInts, estimate: NewFloats,
+    ) -> None:  # fmt: skip
+        self.figure, self.span, self.state, self.entry, self.child = figure, span, state, entry, child
+        self.share, self.bucket, self.gaps, self.count, self.estimate = share, bucket, gaps, count, estimate
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rows = np.asarray(self.figure), np.asarray(self.span), np.asarray(self.state), np.asarray(self.entry)
+        shares = np.asarray(self.child), np.asarray(self.share)
+        order = np.asarray(self.bucket), np.asarray(self.gaps)
+        return Nodes, (*rows, *shares, *order, np.asarray(self.count), np.asarray(self.estimate))
+
+
+@cython.cclass
+class Step:
+    """Room for one transition: what is ahead of a node, by state, and the states of one label with their masses."""
+
+    ahead: NewFloatTable
+    is_touched: NewBools
+    touched: NewInts
+    states: NewInts
+    mass: NewFloats
+    other: NewFloats
+    by_class: NewFloatTable
     chosen: NewInts
     need: NewFloats
     scale: NewFloats
     judged: NewFloats
     flow: Scratch
 
-    def __init__(
-        self, class_of: Ints, distance: FloatTable, alpha: cython.double, alpha_above: cython.double,
-        relay_first: Ints, relays: Ints, spread: FloatTable, less: cython.double,
-    ) -> None:  # fmt: skip
-        size = len(class_of)
-        self.class_of, self.by_class, self.distance = class_of, np.zeros((size, 2)), distance
-        self.alpha, self.alpha_above, self.less = alpha, alpha_above, less
-        self.relay_first, self.relays, self.spread = relay_first, relays, spread
+    def __init__(self, size: cython.longlong) -> None:
+        self.ahead, self.is_touched = np.zeros((size, 2)), np.zeros(size, np.bool_)
+        self.touched, self.states = np.empty(size, np.int64), np.empty(size, np.int64)
+        self.mass, self.other, self.by_class = np.empty(size), np.empty(size), np.zeros((size, 2))
         self.chosen, self.need, self.scale = np.empty(size, np.int64), np.empty(size), np.empty(size)
-        self.judged, self.flow = np.empty(4), Scratch(len(distance), 0)
+        self.judged, self.flow = np.empty(4), Scratch(size, 0)
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(-1)
-def _judge(bounds: Bounds, states: Ints, mass: Floats, other: Floats, many: cython.longlong) -> cython.longlong:
+def _judge(
+    bounds: Bounds, step: Step, states: Ints, mass: Floats, other: Floats, many: cython.longlong
+) -> cython.longlong:
     """Bounds on lv of two measures with one label, and on their masses, from below: as `judge`, into `judged`."""
     class_of: Ints = bounds.class_of
-    by_class: NewFloatTable = bounds.by_class
+    by_class: NewFloatTable = step.by_class
     alpha, alpha_above = bounds.alpha, bounds.alpha_above
     lower: cython.double
     upper: cython.double
@@ -218,7 +300,7 @@ def _judge(bounds: Bounds, states: Ints, mass: Floats, other: Floats, many: cyth
             their = alpha * other[k]
             needed, size = mass[k] - their, mass[k] + their
             if abs(needed) > 8.0 * UNIT * size:
-                bounds.chosen[members], bounds.need[members], bounds.scale[members] = states[k], needed, size
+                step.chosen[members], step.need[members], step.scale[members] = states[k], needed, size
                 members += 1
                 supply = supply or needed > 0.0
             else:  # nothing, up to rounding
@@ -226,43 +308,39 @@ def _judge(bounds: Bounds, states: Ints, mass: Floats, other: Floats, many: cyth
         cost = 0.0
         if supply:
             cost = flow_cost_of(
-                bounds.flow, bounds.chosen, bounds.need, bounds.scale, members, bounds.distance, alpha,
+                step.flow, step.chosen, step.need, step.scale, members, bounds.distance, alpha,
                 bounds.relay_first, bounds.relays, bounds.spread, _TOLERANCE, bounds.less,
             )  # fmt: skip
         upper = min(upper, (cost + spare) * (1.0 + slack))
-    bounds.judged[0], bounds.judged[1] = lower, max(lower, upper)
-    bounds.judged[2], bounds.judged[3] = mine * (1.0 - slack), theirs * (1.0 - slack)
+    step.judged[0], step.judged[1] = lower, max(lower, upper)
+    step.judged[2], step.judged[3] = mine * (1.0 - slack), theirs * (1.0 - slack)
     return 0
 
 
-def judge(
-    states: Ints, mass: Floats, other: Floats, class_of: Ints, distance: FloatTable, alpha: cython.double,
-    alpha_above: cython.double, relay_first: Ints, relays: Ints, spread: FloatTable, less: cython.double,
-) -> tuple[float, float, float, float]:  # fmt: skip
+def judge(states: Ints, mass: Floats, other: Floats, bounds: Bounds) -> tuple[float, float, float, float]:
     """Bounds on lv of two measures with one label, and on their masses: lower, upper, |p| and |r| from below."""
-    bounds = Bounds(class_of, distance, alpha, alpha_above, relay_first, relays, spread, less)
+    step = Step(len(bounds.distance))
     with cython.nogil:
-        _judge(bounds, states, mass, other, len(states))
-    return bounds.judged[0], bounds.judged[1], bounds.judged[2], bounds.judged[3]
+        _judge(bounds, step, states, mass, other, len(states))
+    return step.judged[0], step.judged[1], step.judged[2], step.judged[3]
 
 
 @cython.cfunc
 @cython.nogil
 def _is_same(
-    span: IntTable, state: Ints, entry: FloatTable, v: cython.longlong, states: Ints, mass: Floats, other: Floats,
-    many: cython.longlong, depth: cython.longlong,
-) -> cython.double:  # fmt: skip
-    """How much of (mass; other) is a multiple of node v, from below; 0 if too little."""
-    begin = span[v, START]
-    if span[v, END] - begin != many or span[v, DEPTH] != depth:
+    nodes: Nodes, v: cython.longlong, step: Step, many: cython.longlong, depth: cython.longlong
+) -> cython.double:
+    """How much of the step's (mass; other) is a multiple of node v, from below; 0 if too little."""
+    begin = nodes.span[v, START]
+    if nodes.span[v, END] - begin != many or nodes.span[v, DEPTH] != depth:
         return 0.0
     factor: cython.double = 2.0
     for k in range(many):
-        if state[begin + k] != states[k]:
+        if nodes.state[begin + k] != step.states[k]:
             return 0.0
         for which in range(2):
-            held = entry[begin + k, which]
-            new = mass[k] if which == 0 else other[k]
+            held = nodes.entry[begin + k, which]
+            new = step.mass[k] if which == 0 else step.other[k]
             if (held > 0.0) != (new > 0.0):
                 return 0.0
             if held > 0.0:
@@ -281,61 +359,192 @@ def _mixed(mixed: cython.ulonglong, grains: cython.ulonglong) -> cython.ulonglon
     return mixed ^ (mixed >> 29)
 
 
-def advance(
-    first: Ints, successor: Ints, chance: Floats, label: Ints, rank: Ints, by_rank: Ints, comes_from: Floats,
-    class_of: Ints, distance: FloatTable, alpha: cython.double, alpha_above: cython.double,
-    relay_first: Ints, relays: Ints, spread: FloatTable, less: cython.double,
-    figure: NewFloatTable, span: NewIntTable, state: NewInts, entry: NewFloatTable, child: NewInts, share: NewFloats,
-    bucket: NewInts, gaps: NewFloats, count: NewInts, estimate: NewFloats,
-    goal: cython.double, required_below: cython.double, required_above: cython.double, horizon: cython.longlong,
-    budget: cython.longlong, most_visits: cython.longlong, pause: cython.longlong,
-) -> int:  # fmt: skip
-    """Extend the node with the largest gap until the bracket is good enough, or nothing is open, or a limit is reached.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _look_ahead(chain: Chain, nodes: Nodes, v: cython.longlong, step: Step) -> cython.longlong:
+    """One transition from node v, into `ahead`; how many states it reaches, whose ranks are `touched`, sorted."""
+    many: cython.longlong = 0
+    for k in range(nodes.span[v, START], nodes.span[v, END]):
+        from_ = nodes.state[k]
+        for arc in range(chain.first[from_], chain.first[from_ + 1]):
+            x = chain.successor[arc]
+            if not step.is_touched[x]:
+                step.is_touched[x] = True
+                step.touched[many] = chain.rank[x]
+                many += 1
+            step.ahead[x, 0] += nodes.entry[k, 0] * chain.chance[arc]
+            step.ahead[x, 1] += nodes.entry[k, 1] * chain.chance[arc]
+    _sort_up(step.touched, many)
+    return many
 
-    `estimate` holds both ends without their rounding, and what rounding adds, as of the last time it was summed up.
-    Words of all depths are alike where there is no horizon (−1). Returns DONE, or ROOM where the arrays are full, or
-    PAUSE after `pause` visits.
-    """
-    size = len(label)
-    ahead: NewFloatTable = np.zeros((size, 2))
-    is_touched: NewBools = np.zeros(size, np.bool_)
-    touched: NewInts = np.empty(size, np.int64)
-    states: NewInts = np.empty(size, np.int64)
-    mass: NewFloats = np.empty(size)
-    other: NewFloats = np.empty(size)
-    bounds = Bounds(class_of, distance, alpha, alpha_above, relay_first, relays, spread, less)
-    judged: NewFloats = bounds.judged
-    block: NewFloats = np.empty(4)
-    summed: NewFloats = np.empty(4)
-    mixed: cython.ulonglong
-    why: cython.longlong
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(-1)
+def _lead_to(
+    bounds: Bounds, nodes: Nodes, step: Step, members: cython.longlong, support: cython.longlong,
+    depth: cython.longlong, total: cython.double, key: cython.longlong,
+) -> cython.longlong:  # fmt: skip
+    """Share `total` goes to the node of the step's (mass; other): one that is there already, or a new one."""
+    last = len(nodes.bucket) - 1
+    at: cython.longlong = key & last
+    factor: cython.double = 0.0
+    while nodes.bucket[at] >= 0:
+        if nodes.span[nodes.bucket[at], HASH] == key:
+            factor = _is_same(nodes, nodes.bucket[at], step, members, depth)
+            if factor > 0.0:
+                break
+        at = (at + 1) & last
+    if factor == 0.0:
+        new = nodes.count[NODES]
+        nodes.bucket[at] = new
+        nodes.count[NODES] += 1
+        wide = support // _NARROW
+        nodes.count[WORK] += 1 + wide * wide
+        begin = nodes.count[ENTRIES]
+        nodes.count[ENTRIES] += members
+        for k in range(members):
+            nodes.state[begin + k] = step.states[k]
+            nodes.entry[begin + k, 0], nodes.entry[begin + k, 1] = step.mass[k], step.other[k]
+        nodes.span[new, START], nodes.span[new, END] = begin, begin + members
+        nodes.span[new, DEPTH], nodes.span[new, HASH], nodes.span[new, LAST_CHILD] = depth, key, -1
+        nodes.figure[new, WEIGHT] = 0.0
+        _judge(bounds, step, step.states, step.mass, step.other, members)
+        for column in range(4):
+            nodes.figure[new, LOWER + column] = step.judged[column]
+        factor = 1.0
+    nodes.child[nodes.count[SHARES]] = nodes.bucket[at]
+    nodes.share[nodes.count[SHARES]] = total * factor * (1.0 - 2.0 * UNIT)
+    nodes.count[SHARES] += 1
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(-1)
+def _extend(
+    chain: Chain, bounds: Bounds, nodes: Nodes, step: Step, v: cython.longlong, depth: cython.longlong
+) -> cython.longlong:
+    """What node v leads to after one transition, rounded down: a node for each label."""
     end: cython.longlong
     support: cython.longlong
     total: cython.double
-    factor: cython.double
     mine: cython.double
     theirs: cython.double
-    back: cython.double
+    mixed: cython.ulonglong
+    many = _look_ahead(chain, nodes, v, step)
+    nodes.span[v, CHILDREN] = nodes.count[SHARES]
+    done: cython.longlong = 0
+    while done < many:
+        # --- the states of one label: scaled, rounded down ---
+        code, total, end = chain.label[chain.by_rank[step.touched[done]]], 0.0, done
+        while end < many and chain.label[chain.by_rank[step.touched[end]]] == code:
+            x = chain.by_rank[step.touched[end]]
+            down = 1.0 - (chain.comes_from[x] + 4.0) * UNIT
+            step.ahead[x, 0] *= down
+            step.ahead[x, 1] *= down
+            total += step.ahead[x, 0] + step.ahead[x, 1]
+            end += 1
+        members, support = 0, 0
+        mixed = _SEED + depth
+        for k in range(done, end):
+            x = chain.by_rank[step.touched[k]]
+            if total > _NOTHING:
+                mine = step.ahead[x, 0] / total * (1.0 - 4.0 * UNIT)
+                theirs = step.ahead[x, 1] / total * (1.0 - 4.0 * UNIT)
+                mine = mine if mine > _NOTHING else 0.0
+                theirs = theirs if theirs > _NOTHING else 0.0
+                if mine > 0.0 or theirs > 0.0:
+                    step.states[members], step.mass[members], step.other[members] = x, mine, theirs
+                    members += 1
+                    support += (mine > 0.0) + (theirs > 0.0)
+                    mixed = _mixed(mixed, x)
+                    mixed = _mixed(mixed, cython.cast(cython.longlong, mine * _GRAIN + _OFF_GRAIN))
+                    mixed = _mixed(mixed, cython.cast(cython.longlong, theirs * _GRAIN + _OFF_GRAIN))
+            step.ahead[x, 0], step.ahead[x, 1] = 0.0, 0.0
+            step.is_touched[x] = False
+        done = end
+        if members > 0:
+            key = cython.cast(cython.longlong, mixed >> 2)
+            _lead_to(bounds, nodes, step, members, support, depth, total, key)
+    nodes.span[v, LAST_CHILD] = nodes.count[SHARES]
+    return 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(-1)
+def _move_on(nodes: Nodes, v: cython.longlong, horizon: cython.longlong) -> cython.longlong:
+    """The weight of node v moves on; what comes straight back goes round for ever: a geometric series."""
     weight: cython.double
     given: cython.double
+    back: cython.double = 0.0
+    _set_gap(nodes.gaps, v, 0.0)
+    for k in range(nodes.span[v, CHILDREN], nodes.span[v, LAST_CHILD]):
+        if nodes.child[k] == v:
+            back += nodes.share[k] * (1.0 - 2.0 * UNIT)
+    if back >= _STUCK:
+        return 0  # the weight stays, and so do its bounds
+    weight = nodes.figure[v, WEIGHT]
+    nodes.figure[v, WEIGHT] = 0.0
+    nodes.estimate[0] -= weight * nodes.figure[v, LOWER]
+    nodes.estimate[1] -= weight * nodes.figure[v, UPPER]
+    if back > 0.0:
+        weight = weight / (1.0 - back) * (1.0 - 4.0 * UNIT)
+    for k in range(nodes.span[v, CHILDREN], nodes.span[v, LAST_CHILD]):
+        u = nodes.child[k]
+        if u == v:
+            continue
+        given = weight * nodes.share[k] * (1.0 - 2.0 * UNIT)
+        if not given > _NOTHING:
+            continue
+        held = nodes.figure[u, WEIGHT]
+        nodes.figure[u, WEIGHT] = (held + given) * (1.0 - UNIT) if held > 0.0 else given
+        nodes.estimate[0] += given * nodes.figure[u, LOWER]
+        nodes.estimate[1] += given * nodes.figure[u, UPPER]
+        gap = nodes.figure[u, UPPER] - nodes.figure[u, LOWER]
+        if gap > _CLOSED and not 0 <= horizon <= nodes.span[u, DEPTH]:
+            _set_gap(nodes.gaps, u, nodes.figure[u, WEIGHT] * gap)
+    return 0
+
+
+def advance(
+    chain: Chain, bounds: Bounds, nodes: Nodes, goal: cython.double, required_below: cython.double,
+    required_above: cython.double, horizon: cython.longlong, budget: cython.longlong, most_visits: cython.longlong,
+    pause: cython.longlong,
+) -> int:  # fmt: skip
+    """Extend the node with the largest gap until the bracket is good enough, or nothing is open, or a limit is reached.
+
+    Words of all depths are alike where there is no horizon (−1). Returns DONE, or ROOM where the arrays are full, or
+    PAUSE after `pause` visits.
+    """
+    size = len(chain.label)
+    step = Step(size)
+    estimate: NewFloats = nodes.estimate
+    count: NewInts = nodes.count
+    block: NewFloats = np.empty(4)
+    summed: NewFloats = np.empty(4)
+    why: cython.longlong
+    depth: cython.longlong
     with cython.nogil:
         resume = count[VISITS] + pause
         while True:
             low, high = estimate[0] - estimate[2], estimate[1] + estimate[3]
             if high - low <= goal and (low > required_above or high <= required_below):
-                _ends(figure, count[NODES], alpha_above, block, summed)
+                _ends(nodes.figure, count[NODES], bounds.alpha_above, block, summed)
                 low, high = summed[0], summed[1]
                 if high - low <= goal and (low > required_above or high <= required_below):
                     why = DONE
                     break
                 estimate[0], estimate[1], estimate[2], estimate[3] = low, high, 0.0, 0.0
-            if gaps[1] <= 0.0 or count[WORK] >= budget or count[VISITS] >= most_visits:
+            if nodes.gaps[1] <= 0.0 or count[WORK] >= budget or count[VISITS] >= most_visits:
                 why = DONE
                 break
             if (
-                count[NODES] + size > len(figure)
-                or count[ENTRIES] + size > len(state)
-                or count[SHARES] + size > len(child)
+                count[NODES] + size > len(nodes.figure)
+                or count[ENTRIES] + size > len(nodes.state)
+                or count[SHARES] + size > len(nodes.child)
             ):
                 why = ROOM
                 break
@@ -343,110 +552,9 @@ def advance(
                 why = PAUSE
                 break
             count[VISITS] += 1
-            v = _widest(gaps)
-            if span[v, LAST_CHILD] < 0:
-                # --- one transition, rounded down ---
-                many = 0
-                for k in range(span[v, START], span[v, END]):
-                    for arc in range(first[state[k]], first[state[k] + 1]):
-                        x = successor[arc]
-                        if not is_touched[x]:
-                            is_touched[x] = True
-                            touched[many] = rank[x]
-                            many += 1
-                        ahead[x, 0] += entry[k, 0] * chance[arc]
-                        ahead[x, 1] += entry[k, 1] * chance[arc]
-                _sort_up(touched, many)
-                depth = span[v, DEPTH] + 1 if horizon >= 0 else 0
-                span[v, CHILDREN] = count[SHARES]
-                done = 0
-                while done < many:
-                    # --- the states of one label: scaled, rounded down ---
-                    code, total, end = label[by_rank[touched[done]]], 0.0, done
-                    while end < many and label[by_rank[touched[end]]] == code:
-                        x = by_rank[touched[end]]
-                        down = 1.0 - (comes_from[x] + 4.0) * UNIT
-                        ahead[x, 0] *= down
-                        ahead[x, 1] *= down
-                        total += ahead[x, 0] + ahead[x, 1]
-                        end += 1
-                    members, support = 0, 0
-                    mixed = _SEED + depth
-                    for k in range(done, end):
-                        x = by_rank[touched[k]]
-                        if total > _NOTHING:
-                            mine = ahead[x, 0] / total * (1.0 - 4.0 * UNIT)
-                            theirs = ahead[x, 1] / total * (1.0 - 4.0 * UNIT)
-                            mine = mine if mine > _NOTHING else 0.0
-                            theirs = theirs if theirs > _NOTHING else 0.0
-                            if mine > 0.0 or theirs > 0.0:
-                                states[members], mass[members], other[members] = x, mine, theirs
-                                members += 1
-                                support += (mine > 0.0) + (theirs > 0.0)
-                                mixed = _mixed(mixed, x)
-                                mixed = _mixed(mixed, cython.cast(cython.longlong, mine * _GRAIN + _OFF_GRAIN))
-                                mixed = _mixed(mixed, cython.cast(cython.longlong, theirs * _GRAIN + _OFF_GRAIN))
-                        ahead[x, 0], ahead[x, 1] = 0.0, 0.0
-                        is_touched[x] = False
-                    done = end
-                    if members == 0:
-                        continue
-                    # --- a node that is there already, or a new one ---
-                    key = cython.cast(cython.longlong, mixed >> 2)
-                    at = key & (len(bucket) - 1)
-                    factor = 0.0
-                    while bucket[at] >= 0:
-                        if span[bucket[at], HASH] == key:
-                            factor = _is_same(span, state, entry, bucket[at], states, mass, other, members, depth)
-                            if factor > 0.0:
-                                break
-                        at = (at + 1) & (len(bucket) - 1)
-                    if factor == 0.0:
-                        new = count[NODES]
-                        bucket[at] = new
-                        count[NODES] += 1
-                        wide = support // _NARROW
-                        count[WORK] += 1 + wide * wide
-                        begin = count[ENTRIES]
-                        count[ENTRIES] += members
-                        for k in range(members):
-                            state[begin + k], entry[begin + k, 0], entry[begin + k, 1] = states[k], mass[k], other[k]
-                        span[new, START], span[new, END] = begin, begin + members
-                        span[new, DEPTH], span[new, HASH], span[new, LAST_CHILD] = depth, key, -1
-                        figure[new, WEIGHT] = 0.0
-                        _judge(bounds, states, mass, other, members)
-                        for column in range(4):
-                            figure[new, LOWER + column] = judged[column]
-                        factor = 1.0
-                    child[count[SHARES]] = bucket[at]
-                    share[count[SHARES]] = total * factor * (1.0 - 2.0 * UNIT)
-                    count[SHARES] += 1
-                span[v, LAST_CHILD] = count[SHARES]
-            # --- the weight moves on; what comes straight back goes round for ever: a geometric series ---
-            _set_gap(gaps, v, 0.0)
-            back = 0.0
-            for k in range(span[v, CHILDREN], span[v, LAST_CHILD]):
-                if child[k] == v:
-                    back += share[k] * (1.0 - 2.0 * UNIT)
-            if back >= _STUCK:
-                continue  # the weight stays, and so do its bounds
-            weight = figure[v, WEIGHT]
-            figure[v, WEIGHT] = 0.0
-            estimate[0] -= weight * figure[v, LOWER]
-            estimate[1] -= weight * figure[v, UPPER]
-            if back > 0.0:
-                weight = weight / (1.0 - back) * (1.0 - 4.0 * UNIT)
-            for k in range(span[v, CHILDREN], span[v, LAST_CHILD]):
-                u = child[k]
-                if u == v:
-                    continue
-                given = weight * share[k] * (1.0 - 2.0 * UNIT)
-                if not given > _NOTHING:
-                    continue
-                figure[u, WEIGHT] = (figure[u, WEIGHT] + given) * (1.0 - UNIT) if figure[u, WEIGHT] > 0.0 else given
-                estimate[0] += given * figure[u, LOWER]
-                estimate[1] += given * figure[u, UPPER]
-                gap = figure[u, UPPER] - figure[u, LOWER]
-                if gap > _CLOSED and not 0 <= horizon <= span[u, DEPTH]:
-                    _set_gap(gaps, u, figure[u, WEIGHT] * gap)
+            v = _widest(nodes.gaps)
+            if nodes.span[v, LAST_CHILD] < 0:
+                depth = nodes.span[v, DEPTH] + 1 if horizon >= 0 else 0
+                _extend(chain, bounds, nodes, step, v, depth)
+            _move_on(nodes, v, horizon)
     return why
