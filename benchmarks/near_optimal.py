@@ -24,7 +24,7 @@ from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.code_law import excess
 from symveil.models.word import Codes
 

@@ -31,7 +31,7 @@ from symveil.calibration.block_bounds import chain_loss, chain_search
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
-from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
+from symveil.calibration.effort import is_compared_by_halves
 from symveil.calibration.halves.rates import rate_by_halves
 from symveil.calibration.search import largest_rate
 from symveil.calibration.spread import spread_bound
@@ -155,7 +155,7 @@ def _by_boxes(question: Question) -> Fraction | None:
 
 
 def _by_halves(question: Question) -> Fraction | None:
-    if halves_work(question.weighting) > MOST_HALVES_WORK:
+    if not is_compared_by_halves(question.weighting):
         return None
     result = rate_by_halves(question.weighting, epsilon=question.epsilon)
     return None if result is None else result.rate

@@ -154,7 +154,9 @@ def _taken(rows: list[str], shared: set[str]) -> str:
     in_part = [title for title in groups if not _GROUPS[title] or len(groups[title]) < len(wholes[title])]
     single = [row for title in in_part for row in groups[title]]
     named = ", ".join(_name(row) + " (required)" * (_REQUIRED in row) for row in single)
-    return "Also " + ", ".join([*taken, *([f"[shared](#shared-options) {named}"] if named else [])])
+    parts = ["Also takes " + " and ".join(taken)] if taken else []
+    parts += [f"[Shared options](#shared-options): {named}"] if named else []
+    return ". ".join(parts)
 
 
 def _name(row: str) -> str:

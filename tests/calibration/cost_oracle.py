@@ -85,6 +85,11 @@ def random_language(dice: random.Random, *, longest: int = 6, chains: bool | Non
     return language
 
 
+def certain_language(dice: random.Random, *, longest: int = 6, chains: bool | None = None) -> RunLanguage:
+    """As `random_language`: where the dice fall on none they are thrown again."""
+    return next(found for found in iter(lambda: random_language(dice, longest=longest, chains=chains), 0) if found)
+
+
 def random_cost(dice: random.Random, language: RunLanguage, adjacency: int) -> Cost:
     """Any of the costs there are."""
     symbols = language.alphabet.symbols
@@ -138,3 +143,27 @@ def random_case(dice: random.Random, *, longest: int = 6, chains: bool | None = 
         return None
     rate = Fraction(dice.choice([1, 3, 7, 13, 20, 30, 60]), 10)
     return CostCase(setting, rate, exact_loss(setting, rate))
+
+
+def certain_case(
+    dice: random.Random, *, longest: int = 6, chains: bool | None = None, adjacent: bool = False, plain: bool = False
+) -> CostCase:
+    """As `random_case`: where the dice fall on none they are thrown again, until words are `adjacent`, and no balance.
+
+    Parameters
+    ----------
+    dice, longest, chains
+        As `random_case` takes them.
+    adjacent
+        Whether some words have to be adjacent.
+    plain
+        Whether a balance is not of use.
+    """
+    while True:
+        case = random_case(dice, longest=longest, chains=chains)
+        if (
+            case is not None
+            and not (adjacent and case.weighting.drops == 0)
+            and not (plain and case.weighting.balanced)
+        ):
+            return case

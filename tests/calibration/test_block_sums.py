@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from calibration_oracle import certified_loss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration.costs import blocks
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
+from symveil.calibration.limits import LIMITS
 
 worths = st.one_of(st.none(), st.just(0.0), st.floats(0, 4))
 Worths = tuple[float | None, ...]
@@ -42,8 +41,7 @@ def test_the_best_way_to_fit_blocks_into_a_word(length, adjacency, data) -> None
     }
     exact = _best(inner, final, sizes, length)
     assert total_over_blocks(outcomes, length, adjacency) == exact
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_MOST_SHARED_OUT", 0)
+    with LIMITS.changed(fitted_positions=0):
         each = max((worth / kind.length for kind, worth in outcomes.items()), default=Fraction(0))
         assert exact <= total_over_blocks(outcomes, length, adjacency) <= sizes * each
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from calibration_oracle import certified_rate
-from cost_oracle import exact_loss, random_case, random_language
+from cost_oracle import certain_case, certain_language, exact_loss, random_case
 
 import symveil as sv
-from symveil.calibration import enumeration
 from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.costs import loss as loss_module
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.balls import balls_within
 from symveil.calibration.costs.boxes import left_boxes, right_boxes
@@ -24,6 +23,7 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads, town
 from symveil.languages.costs import hamming
@@ -38,10 +38,10 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+def not_enumerated() -> Iterator[None]:
     """Small languages are searched as large ones are."""
-    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
-    monkeypatch.setattr(enumeration, "MOST_COSTLY_WORDS", 0)
+    with LIMITS.changed(words=0, costly_words=0):
+        yield
 
 
 def check_case(seed: int) -> int:
@@ -74,9 +74,7 @@ def test_no_pair_exceeds_the_certificate_and_none_found_exceeds_the_truth() -> N
 
 @pytest.mark.parametrize("seed", range(15))
 def test_over_balls_nothing_exceeds_the_certificate_and_more_nodes_prove_no_less(seed: int) -> None:
-    case = random_case(random.Random(70_000 + seed), longest=5, chains=True)
-    if case is None or case.weighting.balanced:
-        return
+    case = certain_case(random.Random(70_000 + seed), longest=5, chains=True, plain=True)
     known = [searched_loss(case.weighting, case.rate, nodes=nodes, radius=seed % 3) for nodes in (0, 5, 300)]
     assert all(float(found.loss) >= case.exact * (1 - 1e-13) for found in known)
     assert all(found.worst_found <= case.exact + 1e-9 for found in known)
@@ -110,16 +108,14 @@ def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside
 
 
 @pytest.mark.parametrize("adjacency", [1, 2])
-def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(
-    adjacency: int, own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(adjacency: int, own_cache: Path) -> None:
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=adjacency, cap=6), adjacency=adjacency)
     everywhere = certify_cost(weighting, epsilon=Fraction(6))
-    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
     rates._answers.clear()
     told: list[tuple[int, int]] = []
-    near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
+    with LIMITS.changed(box_work=0):
+        near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
     assert near.loss <= 6
     assert near.how == "certified"
     assert Fraction(3) / adjacency < near.rate <= everywhere.ruled_out
@@ -136,8 +132,8 @@ def test_over_balls_small_and_large_budgets_are_certified_near_what_a_pair_rules
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
     everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, epsilon=Fraction(epsilon))
-    monkeypatch.setattr(loss_module, "_MOST_WORK", 0)
-    found = certify_cost(weighting, epsilon=Fraction(epsilon))
+    with LIMITS.changed(box_work=0):
+        found = certify_cost(weighting, epsilon=Fraction(epsilon))
     assert everywhere.loss <= epsilon  # over all states too
     assert found.how == "certified"
     assert found.loss <= epsilon
@@ -162,9 +158,7 @@ def test_ten_thousand_settings(part: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_one_block_refined_to_the_end_is_exact(seed: int) -> None:
     dice = random.Random(4000 + seed)
-    language = random_language(dice, longest=5, chains=True)
-    if language is None:
-        return
+    language = certain_language(dice, longest=5, chains=True)
     for cost in (hamming(language), swap(language, adjacency=1)):
         weighting = Weighting(language=language, cost=cost, adjacency=1)
         if weighting.drops == 0:
@@ -178,9 +172,7 @@ def test_one_block_refined_to_the_end_is_exact(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_more_nodes_prove_no_less(seed: int) -> None:
-    case = random_case(random.Random(7000 + seed), longest=5)
-    if case is None:
-        return
+    case = certain_case(random.Random(7000 + seed), longest=5)
     losses = [searched_loss(case.weighting, case.rate, nodes=nodes, window=1).loss for nodes in (0, 5, 100_000)]
     assert losses[0] + Fraction(1, 10**9) >= losses[2]
 
@@ -192,7 +184,7 @@ def test_more_nodes_prove_no_less(seed: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 5, 9])
 def test_boxes_hold_the_ratios_of_every_word(seed: int, window: int) -> None:
     dice = random.Random(9000 + seed)
-    language = next(found for found in iter(lambda: random_language(dice, longest=5, chains=True), 0) if found)
+    language = certain_language(dice, longest=5, chains=True)
     cost = swap(language, adjacency=2, cap=dice.choice([2, None])).staircase(period=2, first_step=1)
     weights = Weighting(language=language, cost=cost, adjacency=2).weights(Fraction(1))
     graph = cost_graph(weights)
@@ -266,9 +258,7 @@ def _ratios(graph, symbols, states, kappa, following, phase, *, forwards: bool):
 @pytest.mark.parametrize("nodes", [0, 40, None])
 def test_the_returned_rate_keeps_within_the_budget(seed: int, nodes: int | None, not_enumerated: None) -> None:
     dice = random.Random(300 + seed)
-    case = random_case(dice, longest=4)
-    if case is None:
-        return
+    case = certain_case(dice, longest=4)
     epsilon = Fraction(dice.choice([1, 2, 4, 8]))
     found = certify_cost(case.weighting, epsilon=epsilon, nodes=nodes, evaluations=5)
     if case.weighting.drops == 0:
@@ -284,9 +274,7 @@ def test_the_returned_rate_keeps_within_the_budget(seed: int, nodes: int | None,
 
 @pytest.mark.parametrize("seed", range(20))
 def test_few_words_are_enumerated(seed: int) -> None:
-    case = random_case(random.Random(600 + seed), longest=5)
-    if case is None or case.weighting.drops == 0:
-        return
+    case = certain_case(random.Random(600 + seed), longest=5, adjacent=True)
     found = certify_cost(case.weighting, epsilon=Fraction(2))
     exact = exact_loss(case.weighting, found.rate)
     assert exact * (1 - 1e-13) <= float(found.loss) <= 2

@@ -13,6 +13,7 @@ from cost_oracle import random_case
 
 from symveil.calibration import enumeration
 from symveil.calibration.enumeration import Enumeration
+from symveil.calibration.limits import LIMITS
 from symveil.errors import TooLargeError
 from symveil.languages.runs import runs
 from symveil.models.markov_chain import MarkovChain
@@ -87,28 +88,20 @@ def check_cost(seed: int) -> int:
     return int(case.exact > 0)
 
 
-@pytest.mark.parametrize("sums", [None, 0.0])
-@pytest.mark.parametrize("few", [None, 0])
-def test_every_cost_by_its_definition(sums: float | None, few: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sums", [{}, {"sums": 0.0}])
+@pytest.mark.parametrize("few", [{}, {"words_with_outputs": 0}])
+def test_every_cost_by_its_definition(sums: dict[str, float], few: dict[str, int]) -> None:
     """With the weights summed once and at every rate; with the first term of a staircase computed and bounded."""
-    if sums is not None:
-        monkeypatch.setattr(enumeration, "_MOST_SUMS", sums)
-    if few is not None:
-        monkeypatch.setattr(enumeration, "_FEW_WORDS", few)
-    assert sum(check_cost(seed) for seed in range(900_000, 900_150)) > 60
+    with LIMITS.changed(**sums, **few):
+        assert sum(check_cost(seed) for seed in range(900_000, 900_150)) > 60
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("sums", [None, 0.0])
-@pytest.mark.parametrize("few", [None, 0])
-def test_every_cost_by_its_definition_many_times(
-    sums: float | None, few: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if sums is not None:
-        monkeypatch.setattr(enumeration, "_MOST_SUMS", sums)
-    if few is not None:
-        monkeypatch.setattr(enumeration, "_FEW_WORDS", few)
-    assert sum(check_cost(seed) for seed in range(910_000, 913_000)) > 1200
+@pytest.mark.parametrize("sums", [{}, {"sums": 0.0}])
+@pytest.mark.parametrize("few", [{}, {"words_with_outputs": 0}])
+def test_every_cost_by_its_definition_many_times(sums: dict[str, float], few: dict[str, int]) -> None:
+    with LIMITS.changed(**sums, **few):
+        assert sum(check_cost(seed) for seed in range(910_000, 913_000)) > 1200
 
 
 def test_a_first_term_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

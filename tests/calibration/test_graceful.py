@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,6 @@ from graceful_oracle import MOST_WORDS, GracefulCase, random_graceful_case
 
 import symveil as sv
 from symveil.calibration import detours, graceful
-from symveil.calibration.costs import boxes as boxes_module
 from symveil.calibration.costs.blocks import INNER, Kind, total_over_blocks
 from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
@@ -30,6 +30,7 @@ from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town
@@ -41,10 +42,10 @@ ROUNDING = 1e-12  # of the oracle's sums
 
 
 @pytest.fixture
-def nothing_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_enumerated() -> Iterator[None]:
     """Small languages are proved as large ones are."""
-    monkeypatch.setattr(graceful, "MOST_WORDS", 0)
-    monkeypatch.setattr(graceful, "MOST_BALANCED_WORDS", 0)
+    with LIMITS.changed(words=0, balanced_words=0):
+        yield
 
 
 def ratios_of(case: GracefulCase, window: int, *, near_ends: int = 2) -> dict[Kind, float]:
@@ -96,9 +97,8 @@ def test_no_detour_of_any_length_exceeds_its_bound() -> None:
     assert sum(check_detours(seed) for seed in range(80)) > 1300
 
 
-def test_boxes_merged_over_positions_bound_detours_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes_module, "_MOST_BYTES", 1)
-    monkeypatch.setattr(boxes_module, "_MOST_BYTES_OF_WINDOWS", 1)
+@LIMITS.changed(box_bytes=1, window_bytes=1)
+def test_boxes_merged_over_positions_bound_detours_too() -> None:
     assert sum(check_detours(seed) for seed in range(5000, 5030)) > 400
 
 
@@ -137,13 +137,12 @@ def test_windows_of_halves_are_exact(shortest: int) -> None:
         count += 1
 
 
-def test_windows_that_are_too_many_are_bounded_by_longer_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_that_are_too_many_are_bounded_by_longer_ones() -> None:
     dice = random.Random(9)
     looser = 0
     for _ in range(30):
         case = random_graceful_case(dice, least=5)
-        with monkeypatch.context() as patch:
-            patch.setattr("symveil.calibration.halves.blocks._MOST_ENTRIES", 4)
+        with LIMITS.changed(compared_halves=4):
             merged = spread_of(case, 3)
         exact = case.windows()
         assert all(merged[size] >= exact[size] - 1e-9 for size in merged)

@@ -19,11 +19,12 @@ from symveil.calibration import certify
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.calibration.effort import all_certificates_are_quick, halves_work
-from symveil.calibration.halves import blocks, positions, rates
+from symveil.calibration.halves import rates
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
 from symveil.calibration.halves.tables import Half, HalfTables
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import town
 from symveil.languages.costs import hamming
@@ -54,7 +55,7 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
     assert exact > 10
 
 
-def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended() -> None:
     dice, ended, proved = random.Random(6), 0, 0
     for _ in range(150):
         case = random_case(dice, longest=6, chains=True)
@@ -62,8 +63,7 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended(mon
             continue
         whole = loss_by_halves(case.weighting, case.rate)
         assert whole is not None
-        with monkeypatch.context() as patch:  # ends made anew for each state, where they would take much memory
-            patch.setattr(blocks, "MOST_BYTES", 0)
+        with LIMITS.changed(halves_bytes=0):  # ends made anew for each state, where they would take much memory
             anew = loss_by_halves(case.weighting, case.rate)
         assert anew is not None
         assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
@@ -92,8 +92,7 @@ def test_two_hidden_symbols_are_compared_wherever_they_are(monkeypatch: pytest.M
         if case is None or case.weighting.adjacency != 2 or halves_work(case.weighting) == math.inf:
             continue
         found = loss_by_halves(case.weighting, case.rate)
-        with monkeypatch.context() as patch:  # in 64 bits
-            patch.setattr(positions, "_LIGHTEST", math.inf)
+        with LIMITS.changed(lightest=math.inf):  # in 64 bits
             wide = loss_by_halves(case.weighting, case.rate)
         with monkeypatch.context() as patch:  # added up over blocks, as for more symbols
             patch.setattr(rates, "_TWO_POSITIONS", -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,17 +11,19 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.calibration.costs import boxes, rates
+from symveil.calibration.costs import rates
 from symveil.calibration.costs.rates import certify_cost
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.swap_costs import swap
 
 
 @pytest.fixture
-def short_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_at_first() -> Iterator[None]:
     """Windows of small graphs are long from the beginning: here they are as on large ones."""
-    monkeypatch.setattr(boxes, "_MOST_WINDOW_WORK", (0.0, 0.0))
     rates._answers.clear()
+    with LIMITS.changed(window_work=(0.0, 0.0)):
+        yield
 
 
 def _streets() -> Weighting:

@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration import answers, certify, enumeration, windows
+from symveil.calibration import answers, certify, windows
 from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.limits import LIMITS
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 
@@ -84,8 +85,7 @@ def test_a_mechanism_says_what_is_true_of_its_rate(own_cache: Path) -> None:
 def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsilon: int) -> None:
     """Small enough to be listed by hand, with listing switched off."""
     case = chain_case(_ring(4), 5)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(enumeration, "MOST_WORDS", 0)
+    with LIMITS.changed(words=0):
         for old in own_cache.glob("*.json"):
             old.unlink()
         _ask(case.language, Fraction(epsilon))

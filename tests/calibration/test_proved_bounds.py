@@ -21,12 +21,13 @@ from calibration_oracle import (
     random_system_case,
     seeded,
 )
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from symveil.calibration import block_bounds, enumeration, windows
+from symveil.calibration import block_bounds, windows
 from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
 from symveil.calibration.costs.blocks import FINAL, total_over_blocks
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
@@ -90,22 +91,20 @@ def test_no_bound_is_below_the_true_loss(bound: Bound, make: Callable[[random.Ra
 
 
 @pytest.mark.parametrize("by_paths", [False, True])
-def test_the_cheaper_searches_are_sound_too(by_paths: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cheaper_searches_are_sound_too(by_paths: bool) -> None:
     """Without pairs of paths, and without paths: what long blocks and dense graphs get."""
-    monkeypatch.setattr(block_bounds, "_PAIR_WORK", 0.0)
-    if not by_paths:
-        monkeypatch.setattr(block_bounds, "_PATH_WORK", -1.0)
-    wrong, tried = violations(by_blocks, random_chain_case, range(400))
+    with LIMITS.changed(quick_pair_work=0.0, quick_path_work=LIMITS.now.quick_path_work if by_paths else -1.0):
+        wrong, tried = violations(by_blocks, random_chain_case, range(400))
     assert wrong == []
     assert tried > 120
 
 
-def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+@LIMITS.changed(quick_pair_work=0.0)
+def test_a_dense_graph_touches_more_than_there_is_room_for_at_first() -> None:
     """From every state to every other the words are Σⁿ, whose loss is η·b exactly.
 
     See docs/theory/tight-calibration.md.
     """
-    monkeypatch.setattr(block_bounds, "_PAIR_WORK", 0.0)
     names = [f"s{number}" for number in range(17)]  # 17·17 pairs of ends
     chain = MarkovChain.from_transitions([(one, other, Fraction(1, 17)) for one in names for other in names])
     search = chain_search(runs(chain, 4), adjacency=1, with_prior=False)
@@ -114,7 +113,7 @@ def test_a_dense_graph_touches_more_than_there_is_room_for_at_first(monkeypatch:
         assert rate <= chain_loss(search, rate, 1) <= rate + Fraction(1, 10**9)
 
 
-def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_floats_give_no_spread_the_other_bounds_stand() -> None:
     """A prior of 10⁻⁴⁰ for each of twenty symbols: the least weight is below every float."""
     rare = Fraction(1, 10**40)
     chain = MarkovChain.from_transitions([("a", "a", rare), ("a", "b", 1 - rare), ("b", "a", 1)])
@@ -122,8 +121,8 @@ def test_where_floats_give_no_spread_the_other_bounds_stand(monkeypatch: pytest.
     for length, finite in ((2, True), (20, False)):
         language = runs(chain, length)
         assert (spread_bound(language, rate=rate, with_prior=True) < math.inf) is finite
-        monkeypatch.setattr(enumeration, "MOST_WORDS", 0)  # as if nothing could be enumerated
-        loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
+        with LIMITS.changed(words=0):  # as if nothing could be enumerated
+            loss, how = certified_loss(language, rate=rate, adjacency=1, with_prior=True)
         assert loss <= 2 * rate and how in ("certified", "classic")
         if finite:  # and few enough words to look at all of them
             case = enumerated(language, rate=rate, adjacency=1, with_prior=True)
@@ -145,11 +144,8 @@ def test_what_is_reported_is_never_below_the_true_loss(
     dice: random.Random, rate: str, adjacency: int, chains: bool
 ) -> None:
     case = random_chain_case(dice, longest=5) if chains else random_system_case(dice, longest=5)
-    if case is None or len(case.weights) > 250:
-        return
-    loss, _ = certified_loss(
-        case.language, rate=Fraction(rate), adjacency=adjacency, with_prior=case.with_prior
-    )  # fmt: skip
+    assume(case is not None and len(case.weights) <= 250)
+    loss, _ = certified_loss(case.language, rate=Fraction(rate), adjacency=adjacency, with_prior=case.with_prior)
     exact = case.loss(float(Fraction(rate)), adjacency)
     assert exact - ROUNDING <= float(loss) <= 2 * adjacency * float(Fraction(rate)) + ROUNDING
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 from calibration_oracle import certified_rate, enumerated
 
-from symveil.calibration import enumeration, windows
 from symveil.calibration.block_bounds import chain_boxes
 from symveil.calibration.certify import shared
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
@@ -21,6 +21,9 @@ from symveil.models.markov_chain import MarkovChain
 def _weighting(chain: MarkovChain, length: int, adjacency: int) -> Weighting:
     words = runs(chain, length)
     return Weighting(language=words, cost=hamming(words), adjacency=adjacency)
+
+
+BY_BOXES = LIMITS.changed(words=0, window_pairs_work=-1)  # as if nothing could be enumerated
 
 
 def random_chain(seed: int, states: int) -> MarkovChain:
@@ -35,10 +38,9 @@ def random_chain(seed: int, states: int) -> MarkovChain:
 
 @pytest.mark.parametrize("public_start", [False, True])
 @pytest.mark.parametrize("seed", range(6))
+@BY_BOXES
 def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: bool, seed: int) -> None:
     """Certified for length 16 or 24, checked by enumeration at length 5 and 6."""
-    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)  # as if nothing could be enumerated
-    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     for length in (5, 6):
         language = runs(random_chain(seed, 5), length, public_start=public_start)
@@ -48,9 +50,9 @@ def test_the_shared_rate_is_sound_for_short_words(monkeypatch, public_start: boo
             assert true_loss.loss <= found.loss <= epsilon
 
 
+@LIMITS.changed(window_pairs_work=-1)  # windows speak of one length only
 def test_lengths_share_a_certificate(monkeypatch) -> None:
     monkeypatch.setenv("SYMVEIL_CACHE", "")
-    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)  # windows speak of one length only
     chain = random_chain(3, 12)
     rates = {
         length: certified_rate(runs(chain, length), epsilon=Fraction(4), adjacency=2).rate for length in (17, 20, 24)
@@ -58,11 +60,9 @@ def test_lengths_share_a_certificate(monkeypatch) -> None:
     assert len(set(rates.values())) == 1
 
 
-def test_dead_ends_are_not_shared(monkeypatch) -> None:
+@BY_BOXES
+def test_dead_ends_are_not_shared() -> None:
     """A state that is left for one step only may begin short words, but no long ones."""
-    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
-    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)
-    monkeypatch.setenv("SYMVEIL_CACHE", "")
     going_on = [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]
     rows = [*going_on, ("c", "d", "1/2"), ("c", "e", "1/2"), ("f", "c", 1)]
     for length in (3, 4, 5):
@@ -78,9 +78,8 @@ def test_dead_ends_are_not_shared(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(("length", "expected"), [(2, False), (3, False), (4, True)])
-def test_words_that_a_block_may_fill_are_not_shared(monkeypatch, length: int, expected: bool) -> None:
-    monkeypatch.setattr(enumeration, "MOST_WORDS", 0)
-    monkeypatch.setattr(windows, "window_search", lambda *_, **__: None)
+@BY_BOXES
+def test_words_that_a_block_may_fill_are_not_shared(length: int, expected: bool) -> None:
     alone = _weighting(random_chain(1, 5), length, 2)
     assert chain_boxes(alone) is not None
     assert (shared(alone) is not alone) is expected

@@ -13,7 +13,6 @@ from benchmarks.distances import near_copies, random_chain
 
 import symveil as sv
 from compiled.twins import Call, recording
-from symveil.calibration import block_bounds
 from symveil.calibration.block_bounds import chain_loss, chain_search
 from symveil.calibration.costs.boxes import longest_window
 from symveil.calibration.costs.graph import cost_graph
@@ -22,6 +21,7 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.enumeration import enumeration
 from symveil.calibration.halves.rates import loss_by_halves
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.comparison.transport import cheapest_transport
@@ -95,20 +95,19 @@ def weighted_chain(seed: int, size: int, degree: int) -> MarkovChain:
 
 def paths() -> None:
     """Blocks and windows: short words and long ones, with a prior and without, in pairs of paths and path by path."""
-    with pytest.MonkeyPatch.context() as patch:
-        for seed, (size, degree, length) in enumerate([(3, 2, 4), (5, 3, 6), (4, 4, 3), (9, 2, 12)]):
-            for with_prior in (False, True):
-                language = sv.runs(weighted_chain(seed, size, degree), length)
-                if length < 10:
-                    windows = window_search(language, adjacency=2, with_prior=with_prior, width=2)
-                    assert windows is not None
-                    window_loss(windows, Fraction(1))
-                for most in (3e9, 0):
-                    patch.setattr(block_bounds, "_PAIR_WORK", most)
+    for seed, (size, degree, length) in enumerate([(3, 2, 4), (5, 3, 6), (4, 4, 3), (9, 2, 12)]):
+        for with_prior in (False, True):
+            language = sv.runs(weighted_chain(seed, size, degree), length)
+            if length < 10:
+                windows = window_search(language, adjacency=2, with_prior=with_prior, width=2)
+                assert windows is not None
+                window_loss(windows, Fraction(1))
+            for most in (3e9, 0):
+                with LIMITS.changed(quick_pair_work=most):
                     search = chain_search(language, adjacency=2, with_prior=with_prior)
-                    assert search is not None
-                    for rate in ("1/100", "2", "8"):
-                        chain_loss(search, Fraction(rate), 2)
+                assert search is not None
+                for rate in ("1/100", "2", "8"):
+                    chain_loss(search, Fraction(rate), 2)
 
 
 def verifications() -> None:

@@ -311,8 +311,8 @@ def test_what_is_drawn_is_the_automaton_of_a_substitute():
 
 def test_what_a_notebook_shows():
     shown = sv.enforce_opacity(example_4(), 1, policy="substitution", omega=2)
-    assert f"<td>violation after</td><td>{shown.violation_after}</td>" in shown._repr_html_()
+    assert f"<dt>violation after</dt><dd>{shown.violation_after}</dd>" in shown._repr_html_()
     assert repr(shown).startswith("Enforcement(policy substitution, ")
     hidden = sv.enforce_opacity(system([("0", "<a>", "1", 1)], secret=["1"], observable=["<a>"]), 0, epsilon=1)
     assert hidden.unenforceable == ("<a>",)
-    assert hidden._repr_html_() == "<p>private: cannot be enforced for &lt;a&gt;</p>"
+    assert "<dd>cannot be enforced for &lt;a&gt;</dd>" in hidden._repr_html_()

@@ -14,8 +14,8 @@ from symveil.estimation.chain_tables import ChainTables
 from symveil.estimation.hidden_chain import HiddenChain
 from symveil.estimation.statistics import read_statistic
 from symveil.mechanisms.online.mechanism import Online
+from symveil.release.private_file import PrivateFile
 from symveil.tasks.estimate_runs import _Gathering
-from symveil.tasks.private_file import PrivateFile
 
 from .test_iterated import CHAIN, released
 

@@ -15,7 +15,7 @@ from symveil.calibration.weighting import Weighting
 from symveil.estimation.iterated import Iterates
 from symveil.formats.manifest import manifest_path
 from symveil.languages.costs import hamming
-from symveil.tasks.rerelease import Rerelease, is_positive
+from symveil.release.rerelease import Rerelease, is_positive
 
 CHAIN = sv.MarkovChain.from_transitions(
     [("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "c", 1), ("c", "a", "1/3"), ("c", "b", "2/3")]
@@ -170,7 +170,7 @@ def test_intervals_on_a_model_cover(tmp_path: Path) -> None:
 
 def test_a_faster_rate_changes_less(tmp_path: Path) -> None:
     from symveil.randomness import NotPrivateSeededBits
-    from symveil.tasks.private_file import PrivateFile
+    from symveil.release.private_file import PrivateFile
 
     out = released(tmp_path, WORDS, epsilon=1, mechanism="exponential")
     words = PrivateFile.open(out, manifest=None, model=None, cluster=None)

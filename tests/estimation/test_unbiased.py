@@ -14,7 +14,7 @@ from symveil.estimation.statistics import Batch, read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.tasks.rerelease import noise_of_mechanism
+from symveil.release.rerelease import noise_of_mechanism
 
 MECHANISMS = {
     "exponential": lambda w, e, b: sv.Exponential(w, epsilon=e, adjacency=b),
@@ -215,7 +215,7 @@ def test_pictures_have_a_title_and_hours_stand_in_their_order(tmp_path: Path) ->
 
     shown, picture = names(["7:30", "17:00", "12:00", "9:05"], [20, 40, 30, 10])
     assert shown == ["7:30", "9:05", "12:00", "17:00"]
-    assert ">visits: estimates with 95% intervals</text>" in picture
+    assert ">visits: estimates with 95 % intervals</text>" in picture
     assert names(["8", "22", "10"], [20, 40, 30])[0] == ["8", "10", "22"]
     assert names(["a8", "a22", "a10"], [20, 40, 30])[0] == ["a22", "a10", "a8"]
     _, pairs = names(["8", "22"], [20, 40], "transitions")

@@ -231,9 +231,7 @@ def random_language(dice: random.Random) -> RunLanguage | None:
 def test_the_swap_metric_is_what_the_theorem_needs(seed: int) -> None:
     """Every pair of symbols of adjacent words is related, costs are metrics, D(w, v) ≤ d(w, v), supports agree."""
     dice = random.Random(seed)
-    language = random_language(dice)
-    if language is None:
-        return
+    language = next(found for found in iter(lambda: random_language(dice), 0) if found)
     b, cap = dice.randint(1, 3), dice.choice([None, 1, 2, 3])
     cost = swap(language, adjacency=b, cap=cap)
     relations = [relation.toarray() for relation in related(language, adjacency=b)]
@@ -267,9 +265,8 @@ def test_the_swap_metric_is_what_the_theorem_needs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_on_automata_the_relation_is_exact(seed: int) -> None:
     dice = random.Random(1000 + seed)
-    language = random_language(dice)
-    if language is None or language.graph.state_is_symbol:
-        return
+    drawn = iter(lambda: random_language(dice), 0)
+    language = next(found for found in drawn if found and not found.graph.state_is_symbol)
     b = dice.randint(1, 3)
     found = {
         (position, int(one[position]), int(two[position]))

@@ -96,4 +96,4 @@ def test_a_law_draws_itself_whatever_its_size():
     page = sv.Exponential(sv.words(range(1000), 5000), epsilon=1).distances()._repr_html_()
     assert page.count("<tr>") == 21
     assert len(page) < 20_000  # at most 160 bars and 20 rows, however long the words are
-    assert "expected error" in page
+    assert "Expected error" in page

@@ -50,7 +50,6 @@ SENTENCES: Mapping[str, str] = {
 
 ALLOWED_NAMES: Mapping[str, str] = {
     "places": "the option --places and the parameter of the public functions: coordinates of symbols (contract)",
-    "places_option": "the option --places (contract)",
     "places_out": "the option --places-out (contract)",
     "places_text": "the file of --places (contract)",
     "read_places": "a public name: it reads the file of --places (contract)",

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.laws import public_words as drawing
-from symveil.laws.protection import typical_words
-from symveil.laws.public_words import uniform_words
+from symveil.laws import protection as drawing
+from symveil.laws.protection import typical_words, uniform_words
 from symveil.mechanisms.attacker import windows as attacker_windows
 from symveil.mechanisms.attacker.view import attacker_view
 from symveil.mechanisms.limits import LIMITS

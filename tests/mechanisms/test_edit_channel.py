@@ -175,7 +175,7 @@ def test_counts_of_near_words_are_in_the_law():
     assert law.words[:4] == tuple(distances[d] for d in range(4))
     assert law.words[4:] == (None,) * (len(law.words) - 4)
     assert "or more" in law.label(len(law.distances) - 1)
-    assert "expected edits" in law._repr_html_()
+    assert "Expected edits" in law._repr_html_()
 
 
 def test_at_a_small_epsilon_it_says_that_it_tells_nothing():

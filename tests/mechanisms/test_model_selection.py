@@ -14,8 +14,9 @@ from symveil.bounds.prior import Prior
 from symveil.calibration.certify import quick_rate
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.halves import rates as halves_rates
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.examples.road_network import grid_roads, town
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.cost_weighted import CostWeighted
@@ -136,6 +137,7 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     assert "at least" in str(chosen.chosen_because)
 
 
+@CALIBRATION.changed(halves_work=0)  # as where words are too many to be compared
 def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -144,7 +146,6 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
         return weighting.classic(epsilon)
 
     monkeypatch.setattr(cost_weighted, "calibrated_rate", nothing_proved)
-    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)  # as where words are too many to be compared
     monkeypatch.setattr(model_selection, "can_count", lambda _: False)
     chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2, beyond="nothing")
     assert (False, 1) in asked
@@ -152,6 +153,7 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
     assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
 
 
+@CALIBRATION.changed(halves_work=0)
 def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     words = public_words(LARGE, 2)
     pair, asked, tried = (words[0], words[1]), [], []
@@ -167,7 +169,6 @@ def test_a_pair_that_loses_much_by_one_candidate_is_asked_of_the_others(monkeypa
 
     monkeypatch.setattr(cost_weighted, "calibrated_rate", proved)
     monkeypatch.setattr(model_selection, "_ruled_out", ruled_out)
-    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
     sv.select_mechanism(LARGE, epsilon=2, adjacency=2, beyond="nothing")
     assert [pair] in asked
     by_swaps = [each for each in tried if not each.cost.is_hamming]
@@ -222,10 +223,10 @@ def test_four_hidden_symbols_are_certified_by_swaps_on_sparse_graphs_and_not_in_
     assert not model_selection._is_quick(dense, of_many_lengths=False)
 
 
-def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(monkeypatch, set_limits) -> None:
+@CALIBRATION.changed(halves_work=0)
+def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(set_limits) -> None:
     language = sv.runs(grid_roads(4, seed=3), 12, public_start=True)
     set_limits(LIMITS, sparse_symbols=len(language.alphabet) - 1)  # as with 10,000 links
-    monkeypatch.setattr(model_selection, "MOST_HALVES_WORK", 0)
     chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost) == ("exponential", "swap")
     assert chosen.guarantee.how != "classic"

@@ -32,11 +32,12 @@ from symveil.parameters.declaration import (
     Several,
     Whole,
     declared,
+    list_of,
     listing_fields,
     parameters_of,
+    schema_of,
+    shows_fields,
 )
-from symveil.parameters.documents import list_of, schema_of
-from symveil.parameters.signature import shows_fields
 from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
 from symveil.studio.forms import Form
 from symveil.studio.panels.release import ReleasePanel

@@ -222,6 +222,20 @@ def test_a_manifest_of_0_3_is_checked_and_read_without_a_search(name, tmp_path) 
     assert searches.names == []
 
 
+def test_a_manifest_of_0_2_is_checked_and_read(tmp_path) -> None:
+    """It has no laws: on an alphabet they are made again without a search. Another epsilon in it is not believed."""
+    of_0_2 = OF_0_3.with_name("ledger_0_2_0")
+    for file in of_0_2.glob("done.csv*"):
+        shutil.copy(file, tmp_path)
+    manifest = tmp_path / "done.csv.manifest.json"
+    with counted_searches() as searches:
+        assert all(each.holds for each in check_manifest(manifest).checks)
+        assert len(sv.estimate(tmp_path / "done.csv", "visits")) > 0
+    assert searches.names == []
+    manifest.write_text(manifest.read_text().replace('"epsilon": 1.5', '"epsilon": 1.25'))
+    assert "guarantee" in [each.name for each in check_manifest(manifest).checks if not each.holds]
+
+
 @pytest.mark.parametrize("name", ["roads-swap.csv", "ring-auto.csv", "roads-hidden.csv", "alphabet-flip.csv"])
 def test_a_larger_rate_in_a_manifest_of_0_3_is_not_believed(name, tmp_path) -> None:
     for file in OF_0_3.glob("*"):

@@ -8,7 +8,7 @@ import pytest
 
 import symveil as sv
 from symveil.examples.road_network import grid_roads
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.numbers.progress import reporting_to
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import cli
-from symveil.reports.number_texts import counted, epsilon_text, factor, share_of_symbols
+from symveil.numbers.texts import counted, epsilon_text, factor, share_of_symbols
 from symveil.reports.page import part_html, report_page
 from symveil.reports.report import (
     Facts,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, localcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -19,7 +21,6 @@ from symveil.examples.paper_systems import example_4
 from symveil.examples.road_network import TRIP
 from symveil.formats.manifest import manifest_path
 from symveil.formats.maps.coordinates import read_coordinates
-from symveil.ledger.units import Unit
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
 from symveil.pictures.road_map import road_map_svg
@@ -27,6 +28,7 @@ from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
+from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
 from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
 from symveil.studio.panels.compare import ComparePanel
@@ -37,12 +39,10 @@ from symveil.studio.panels.whole_file import FilePanel
 from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import compare as averages_task
 from symveil.studio.tasks.compare import Averages, average_more
-from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
 from symveil.studio.tasks.subject import factor, promise
 from symveil.studio.worker import Task
 from symveil.tasks import explain as public_averages
 from symveil.tasks import opacity as opacity_workflow
-from symveil.tasks.budgets import grant_budget
 from symveil.tasks.privatize_file import privatize_file
 from symveil.verification.opacity import observation, run_observations, safe_observations
 
@@ -95,6 +95,15 @@ def test_junk_is_answered_or_refused(kind: type[Panel], name: str, private_file:
         else:
             assert isinstance(answer, Answer)
             assert answer.json() and answer.page() and isinstance(answer.csv(), str)
+
+
+@pytest.mark.parametrize("kind", PANELS, ids=lambda each: each.name)
+def test_every_value_of_a_form_has_one_control_and_every_control_has_a_value(kind: type[Panel]) -> None:
+    panel = kind(SimpleNamespace(ledger=None), None, {})  # type: ignore[arg-type]
+    controls = re.findall(r' name="([^"]+)"', "".join(panel.fields(Form(kind.name, panel.values))))
+    assert len(controls) == len(set(controls))
+    without = {"map": {"alphabet", "word"}, "opacity": {"observed"}}.get(kind.name, set())
+    assert set(controls) == set(kind.defaults) - without
 
 
 @pytest.mark.parametrize("kind", [ReleasePanel, ComparePanel], ids=lambda each: each.name)
@@ -281,10 +290,10 @@ def test_answers_open_with_an_example_beside_its_truth() -> None:
 
 def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
     monkeypatch.setattr(answers_task, "MOST_ROWS", 5)
-    monkeypatch.setattr(answers_task, "SHOWN_ROWS", 3)
+    monkeypatch.setattr(answers_task, "SHOWN", 3)
     answer = answers(private_file, statistic="positions")
     assert len(answer.rows) == len(answer.document["rows"]) == 5 and answer.document["cells"] == 9
-    assert "The 3 largest of 9 rows; the 5 largest can be downloaded" in answer.html()
+    assert "positions: 3 of 9 rows" in answer.html() and "; the 5 largest can be downloaded" in answer.html()
 
 
 def test_answers_lie_on_a_map_where_places_are_known(tmp_path: Path, private_file: Path) -> None:
@@ -370,74 +379,6 @@ def test_where_there_is_no_bound_that_is_said(monkeypatch) -> None:
     assert "No lower bound: the model is too large" in section_html(
         found.section
     ) and "fill-opacity" not in section_html(found.section)
-
-
-# --- the ledger ------------------------------------------------------------------------------------
-
-
-def ledger_answer(address: Path, **values: str) -> Answer:
-    answer = task_of(LedgerPanel)({**LedgerPanel.defaults, "address": str(address), **values}, lambda *_: None)
-    assert isinstance(answer, Answer)
-    return answer
-
-
-def test_the_ledger_shows_what_its_books_say(tmp_path: Path) -> None:
-    ledger = tmp_path / "secret folder" / "budgets.db"
-    grant_budget(ledger, "2", everyone=True, delta="1e-6")
-    grant_budget(ledger, "1", persons=["<ada>"])
-    (tmp_path / "in.csv").write_text("id,who,s\n1,<ada>,a b\n2,<ada>,b\n3,grace,a\n")
-    privatize_file(
-        tmp_path / "in.csv", tmp_path / "out.csv", alphabet="ab", epsilon="0.5", ledger=ledger, identifier="id",
-        person="who", sequence="s",
-    )  # fmt: skip
-    answer = ledger_answer(ledger)
-    assert answer.rows == (
-        ("<ada>", "3", "1", "2", "1 (adjacency 1, hamming)"),
-        ("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),
-    )
-    assert dict(answer.marks) == {"persons": "2", "spent": "1", "left": "1.5"}
-    html = answer.html()
-    assert "&lt;ada&gt;" in html and "<ada>" not in html
-    assert "losses compose with" in html and "secret folder" not in html
-    assert "charged in" in html and "adjacency 1, hamming, exponential" in html and "budgets are for" not in html
-    assert 'aria-label="33 %"' in html and 'aria-label="25 %"' in html
-    one = ledger_answer(ledger, person=" grace ")
-    assert one.rows == (("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),)
-    assert [entry["amount"] for entry in one.document["entries"]] == ["2", "0.5"]
-    nobody = ledger_answer(ledger, person="nobody yet")
-    assert nobody.rows == (("nobody yet", "2", "0", "2", ""),)
-    dropped = ledger_answer(Path("another.db"), ledger=str(ledger))
-    assert dropped.rows == answer.rows and "the dropped file" in dropped.html()
-
-
-def test_the_ledger_says_what_a_sum_of_different_units_means(tmp_path: Path) -> None:
-    ledger = tmp_path / "budgets.db"
-    grant_budget(ledger, "5", everyone=True, unit=Unit(adjacency=1))
-    (tmp_path / "in.csv").write_text("id,s\n1,a b\n")
-    for b in (1, 2):
-        privatize_file(
-            tmp_path / "in.csv", tmp_path / f"out{b}.csv", alphabet="ab", epsilon=1, ledger=ledger, adjacency=b
-        )  # fmt: skip
-    html = ledger_answer(ledger).html()
-    assert "budgets are for" in html and "Charges are in different units" in html
-    assert "1 (adjacency 1, hamming); 1 (adjacency 2, hamming)" in html
-
-
-def test_an_older_ledger_is_read_and_not_changed(tmp_path: Path) -> None:
-    old = Path(__file__).parents[1] / "fixtures" / "ledger_0_2_0" / "ledger.sqlite"
-    ledger = tmp_path / "budgets.db"
-    ledger.write_bytes(old.read_bytes())
-    html = ledger_answer(ledger, person="dora").html()
-    assert "unknown (0.2)" in html and "composed 800" in html
-    assert ledger.read_bytes() == old.read_bytes()
-
-
-def test_long_books_are_cut_and_say_so(tmp_path: Path) -> None:
-    ledger = tmp_path / "budgets.db"
-    grant_budget(ledger, "1", persons=[f"person {number}" for number in range(MOST_PERSONS + 3)])
-    html = ledger_answer(ledger).html()
-    assert "3 more. Name a person" in html
-    assert f"{MOST_PERSONS + 3 - MOST_ENTRIES} earlier ones" in html
 
 
 # --- words whose length is secret ------------------------------------------------------------------

@@ -56,8 +56,13 @@ def test_every_statistic_of_the_command_line_is_counted(tmp_path: Path, statisti
     name = "ngrams:2" if statistic == "ngrams:K" else statistic
     assert dict(answer.marks)["statistic"].partition(":")[0] == name.partition(":")[0] and answer.rows
     (to_release,) = (section for section in answer.sections if section.heading == "To release it")
-    command = next(str(part.text) for part in to_release.parts if isinstance(part, Text) and part.kind == "word true")
+    command = next(str(part.text) for part in to_release.parts if isinstance(part, Text) and part.kind == "command")
     assert command.startswith("symveil count trips.csv --epsilon 4 ") and f"--statistic {name} " in command
+
+
+def test_the_number_of_symbols_in_a_row_is_that_of_the_form(tmp_path: Path) -> None:
+    answer = answered(tmp_path, task="count", statistic="ngrams:K", gram="3")
+    assert dict(answer.marks)["statistic"] == "ngrams:3" and answer.columns[:3] == ("symbol_1", "symbol_2", "symbol_3")
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.formats.manifest import manifest_path
 from symveil.languages.any_length import words_of_any_length
 from symveil.randomness import NotPrivateSeededBits
-from symveil.tasks.rerelease import noise_of_mechanism
+from symveil.release.rerelease import noise_of_mechanism
 
 ROOT = Path(__file__).parents[2]
 SURE = 1 - 1e-6

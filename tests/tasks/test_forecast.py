@@ -90,7 +90,7 @@ def test_a_table_whose_noise_was_not_undone_says_so(signal: float, agreement: fl
     assert bool(found.table().warnings) is warned
     assert bool(found.shares(np.arange(40) // 8).warnings) is warned
     if warned:
-        assert "about 40% of its symbols are noise" in found.table().warnings[0]
+        assert "about 40 % of its symbols are noise" in found.table().warnings[0]
         assert np.allclose(found.table().estimate, found.table().released, rtol=0.1)
 
 

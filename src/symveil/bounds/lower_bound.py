@@ -26,6 +26,8 @@ from symveil.numbers.conversions import STANDARD_PRECISION, ball, exp_enclosure,
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact, shown_at_most
+from symveil.reports.page import Reported
+from symveil.reports.report import Headline, Report, Section
 
 # Words of a window more steps apart than this are taken to have nothing to do with each other.
 _MOST_STEPS = 8
@@ -88,7 +90,7 @@ CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class LowerBound:
+class LowerBound(Reported):
     """No mechanism that keeps a promise has a smaller expected number of wrong symbols, averaged over a public prior.
 
     Parameters
@@ -146,10 +148,12 @@ class LowerBound:
             f"{self.prior} prior)"
         )
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """The bound and what it rests on."""
         sure = "proved" if self.confidence is None else f"confidence {self.confidence:g}"
-        text = f"{sure}; {self.prior} prior; every {self.bounded}"
-        return f"<p>expected error ≥ {shown_at_most(self.value)} <small>({text})</small></p>"
+        meaning = f"is the least expected error of every {self.bounded}, on average over the {self.prior} prior"
+        number = Headline(f"at least {shown_at_most(self.value)}", meaning, sure)
+        return Report(title="Lower bound", sections=(Section("Lower bound", (number,)),))
 
 
 def lower_bound(

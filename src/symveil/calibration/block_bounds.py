@@ -29,6 +29,7 @@ from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
 from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.step_loops import EveryState
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.path_loops import FINAL as AT_END
 from symveil.calibration.path_loops import FROM_START, MIDDLE, Arcs, Boxes, Powers, glanced_ratio, largest_ratio
 from symveil.calibration.weighting import Weighting
@@ -37,11 +38,6 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
 from symveil.numbers.once import LastFew
 
-# S×S boxes: eight arrays in each direction, 0.8 GB at this size; 100,000 states would need 1.3 TB.
-MOST_STATES = 2500
-_BOX_WORK = 2e9  # multiplications per rate, about 1 ns each
-_PAIR_WORK = 3e9  # entries of pairs of paths per rate and block length; nine in ten are never visited
-_PATH_WORK = 1.5e8  # entries of paths, where pairs are too many
 _LONGEST_LIST = 50_000  # paths from one state
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
 _FEW_STEPS = 64
@@ -87,14 +83,14 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     """Prepare the search; None where boxes would be too large or too slow, or rounding could not be bounded."""
     graph = language.graph
     size, length = graph.state_count, language.largest_distance
-    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target) or size > MOST_STATES:
+    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target) or size > LIMITS.now.quick_states:
         return None
     chain = cost_graph(RunWeights(language=language, rate=Fraction(1), with_prior=with_prior))
     weight = chain.weight
     virtual = graph.start if chain.back[graph.start] == chain.back[graph.start + 1] else -1  # none of the chain's
     starts = np.zeros(size, dtype=np.bool_)
     starts[list(language.secret_starts)] = True
-    if _hull_work(chain, length, virtual) > _BOX_WORK or weight.min(initial=1.0) < 2.0**-100:
+    if _hull_work(chain, length, virtual) > LIMITS.now.quick_box_work or weight.min(initial=1.0) < 2.0**-100:
         return None
     longest = min(adjacency, length)
     adjacent = sparse.csr_matrix((weight, chain.other, chain.first), shape=(size, size))
@@ -106,7 +102,7 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
         if searched[-1] == (NOT, NOT):
             searched.append((NOT, NOT))
             continue
-        if counts[-1].nnz * float(graph.edge_count) / size > _PATH_WORK:
+        if counts[-1].nnz * float(graph.edge_count) / size > LIMITS.now.quick_path_work:
             searched.append((NOT, NOT))
             continue
         counts.append((counts[-1] @ ways).tocsr())
@@ -146,9 +142,10 @@ def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool
     pairs = float(squares.sum()) - (0.0 if virtual < 0 or from_start else float(squares[virtual]))
     all_pairs = float((lists**2).sum())
     paths = float(lists.sum()) + float(counts[block - 1].sum())
-    inner = BY_PAIRS if pairs * touched + all_pairs < _PAIR_WORK else BY_PATHS if paths * touched < _PATH_WORK else NOT
+    for_pairs, for_paths = LIMITS.now.quick_pair_work, LIMITS.now.quick_path_work
+    inner = BY_PAIRS if pairs * touched + all_pairs < for_pairs else BY_PATHS if paths * touched < for_paths else NOT
     few = 2 * sum(density[:block])
-    final = BY_PAIRS if all_pairs * few < _PAIR_WORK else BY_PATHS if paths * few < _PATH_WORK else NOT
+    final = BY_PAIRS if all_pairs * few < for_pairs else BY_PATHS if paths * few < for_paths else NOT
     return inner, final
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.effort import MOST_HALVES_WORK, halves_work
+from symveil.calibration.effort import is_compared_by_halves
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.progress import Progress
 
@@ -75,7 +75,7 @@ def calibrated_rate(
 
     few = is_enumerable(weighting)
     covering = weighting.covering if of_many_lengths and not few else weighting
-    affordable = not few and not covering.with_shorter and halves_work(weighting) <= MOST_HALVES_WORK
+    affordable = not few and not covering.with_shorter and is_compared_by_halves(weighting)
     if affordable and proof in ("", "halves"):
         result = rate_by_halves(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         if result is not None and (older is None or result.rate > older.rate):

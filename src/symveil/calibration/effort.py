@@ -1,7 +1,4 @@
-"""What a certificate of a public model takes: numbers of multiplications, never a clock.
-
-Which certificates are made depends on these alone, so that a mechanism has the same rate on every machine.
-"""
+"""What a certificate of a public model takes, and whether that is within the limits (`limits`)."""
 
 from __future__ import annotations
 
@@ -9,37 +6,37 @@ import math
 
 import numpy as np
 
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.languages.runs import RunLanguage
 from symveil.trellis.passes import Trellis, forward
 from symveil.trellis.semirings import FLOATS
 
-MOST_HALVES_WORK = 8e10
-"""Multiplications for one rate, where all pairs of words are compared: some seconds."""
-MOST_BYTES = 400 << 20
-"""For the vectors of one table of halves of words."""
-MOST_BALANCED_WORDS = 5000
-"""Up to so many words graceful rates are proved with a balance, which takes all pairs twice for each rate."""
 _COMPARING = 150.0  # what comparing a word with others takes, in multiplications
 _NARROW = 0.75  # what three products of 32 bits take, in two of 64
 _TWO_POSITIONS = 2
-_MOST_QUICK_WORK, _QUICK_HALVES_WORK = 5_000, 1e10
-_QUICK_SYMBOLS, _QUICK_ADJACENCY = 16, 2
-"""Edges × symbols, multiplications, symbols and b up to which slower certificates take no longer than the quick one."""
-_MOST_AUTOMATON_WORK = 1_000
-"""Edges × symbols of automata, for b = 1: two seconds, for a rate a quarter larger than the quick certificate's."""
 
 
 def all_certificates_are_quick(weighting: Weighting) -> bool:
     """Whether the slower certificates take seconds as the quick one does."""
     graph = weighting.language.graph
     work = graph.edge_count * max(weighting.language.length, 1)
-    if work > _MOST_QUICK_WORK:
+    if work > LIMITS.now.quick_work:
         return False
     if not graph.state_is_symbol:
-        return weighting.adjacency == 1 and work <= _MOST_AUTOMATON_WORK
-    few = len(weighting.language.alphabet) <= _QUICK_SYMBOLS and weighting.adjacency <= _QUICK_ADJACENCY
-    return few or halves_work(weighting) <= _QUICK_HALVES_WORK
+        return weighting.adjacency == 1 and work <= LIMITS.now.quick_automaton_work
+    few = len(weighting.language.alphabet) <= LIMITS.now.quick_symbols
+    return (few and weighting.adjacency <= LIMITS.now.quick_adjacency) or is_quick_by_halves(weighting)
+
+
+def is_compared_by_halves(weighting: Weighting) -> bool:
+    """Whether all pairs of words are compared, where words are too many to be enumerated."""
+    return halves_work(weighting) <= LIMITS.now.halves_work
+
+
+def is_quick_by_halves(weighting: Weighting) -> bool:
+    """Whether that takes a second or two."""
+    return halves_work(weighting) <= LIMITS.now.quick_halves_work
 
 
 def halves_work(weighting: Weighting) -> float:
@@ -64,7 +61,9 @@ def halves_work(weighting: Weighting) -> float:
         split = splits(length, weighting.adjacency, public_start=public)
         halves, multiplying = max(counts[split[1] - 1], counts[length - split[0] - 1]), 1.0
     # about: paths from the start
-    return math.inf if halves * width * 8 > MOST_BYTES else 2 * counts[length] * (multiplying * width + _COMPARING)
+    if halves * width * 8 > LIMITS.now.halves_bytes:
+        return math.inf
+    return 2 * counts[length] * (multiplying * width + _COMPARING)
 
 
 def _path_counts(language: RunLanguage) -> list[float]:

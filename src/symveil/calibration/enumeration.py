@@ -19,17 +19,12 @@ from numpy.typing import NDArray
 
 from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.counting_loops import largest_losses, totals_of, weights_by_drop
+from symveil.calibration.limits import LIMITS, CalibrationLimits
 from symveil.calibration.weighting import Weighting
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How
 from symveil.numbers.once import LastFew, computed_once
 
-MOST_WORDS = 10_000
-"""Of exponential weights by Hamming distance without a balance, which are summed once for all rates."""
-MOST_COSTLY_WORDS = 3000
-"""Of all other weights."""
-_FEW_WORDS = 400
-_MOST_SUMS = 1e7  # words × sums of costs; beyond, each rate sums all pairs anew
 _SMALLEST = 2.0**-900
 
 Floats = NDArray[np.float64]
@@ -40,10 +35,10 @@ Codes = NDArray[np.int32]
 class Enumeration:
     """Every word of a language, in groups that are compared, with the weights of what it can become."""
 
-    def __init__(self, weighting: Weighting, *, at_most: int = MOST_WORDS) -> None:
+    def __init__(self, weighting: Weighting) -> None:
         language, cost = weighting.language, weighting.cost
         self._weighting = weighting
-        self._codes = np.ascontiguousarray(language.enumerate_codes(at_most=at_most))
+        self._codes = np.ascontiguousarray(language.enumerate_codes(at_most=CalibrationLimits().words))
         self._begin = 1 if language.public_start and language.length else 0
         self._group = self._codes[:, 0].copy() if self._begin else np.zeros(len(self._codes), dtype=np.int32)
         self._unit = math.lcm(*(value.denominator for value in cost.values))
@@ -60,7 +55,7 @@ class Enumeration:
     @computed_once
     def _of_all_rates(self) -> Floats | None:
         """ln N_w(k) of every word; None where it takes much memory or depends on the rate."""
-        if self._weighting.balanced or len(self._codes) * float(self._drops[2]) > _MOST_SUMS:
+        if self._weighting.balanced or len(self._codes) * float(self._drops[2]) > LIMITS.now.sums:
             return None
         prior = self._prior(self._weighting.weights(Fraction(1)))
         with np.errstate(divide="ignore"):
@@ -115,7 +110,7 @@ class Enumeration:
         if known is None:
             return None
         totals, error = known
-        few, plain = len(self._codes) <= _FEW_WORDS, weighting.cost.is_hamming and period == 1
+        few, plain = len(self._codes) <= LIMITS.now.words_with_outputs, weighting.cost.is_hamming and period == 1
         largest, least, one, other = largest_losses(
             self._codes, self._group, totals, *self._costs, start, period, step, apart, few,
             self._symmetric, plain,
@@ -138,7 +133,7 @@ class Enumeration:
 
 def is_enumerable(weighting: Weighting) -> bool:
     """Whether all pairs of words are compared."""
-    most = MOST_WORDS if weighting.is_plain else MOST_COSTLY_WORDS
+    most = LIMITS.now.words if weighting.is_plain else LIMITS.now.costly_words
     return not weighting.with_shorter and weighting.language.has_at_most(most)
 
 

@@ -31,11 +31,12 @@ from symveil.calibration.costs.outcome import LossyPair
 from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work, splits
-from symveil.calibration.enumeration import MOST_WORDS, Enumeration
+from symveil.calibration.effort import is_compared_by_halves, is_quick_by_halves, splits
+from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, begin_search, largest_rate, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
@@ -52,7 +53,7 @@ _NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pa
 _COMPARED = (1, 2)  # lengths of blocks up to which words are compared, if there are such halves
 _NODES = 3000
 _MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
-_QUICK_HALVES_WORK, _QUICK_WINDOW_WORK = 1e10, 2e7  # multiplications; windows × edges × steps
+_QUICK_WINDOW_WORK = 2e7  # windows × edges × steps
 _MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
 _MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
 
@@ -101,7 +102,7 @@ def certified_graceful_rate(
     language = weighting.language
     if weighting.farthest == 0:
         return None
-    if language.has_at_most(MOST_BALANCED_WORDS if weighting.balanced else MOST_WORDS):
+    if language.has_at_most(LIMITS.now.balanced_words if weighting.balanced else LIMITS.now.words):
         return _rate_of_few_words(weighting, per_position, claimed)
     proof = GracefulProof(weighting)
     if of_many_lengths and not proof.is_quick:
@@ -152,7 +153,7 @@ class GracefulProof:
         if self.weighting.with_shorter:
             return 0
         each = [replace(self.weighting, adjacency=length) for length in _COMPARED]
-        return max((one.adjacency for one in each if halves_work(one) <= MOST_HALVES_WORK), default=0)
+        return max((one.adjacency for one in each if is_compared_by_halves(one)), default=0)
 
     @computed_once
     def _searched(self) -> int:
@@ -187,7 +188,7 @@ class GracefulProof:
         if self._graph is None:
             return False
         if self.by_halves:
-            return halves_work(replace(self.weighting, adjacency=self._halves)) <= _QUICK_HALVES_WORK
+            return is_quick_by_halves(replace(self.weighting, adjacency=self._halves))
         if self._searched < 1:
             return False
         window = longest_window(self._graph, patient=True)

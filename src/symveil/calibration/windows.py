@@ -24,13 +24,13 @@ import numpy as np
 
 from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.graph import Booleans, Integers
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
 
-_WORK = 1e9  # edges looked at per rate, about 4 ns each
 _MOST_POSITIONS = 100_000_000
 _FEW_SYMBOLS = 12
 _MANY_PAIRS = 4000
@@ -166,7 +166,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
     for left in range(symbols + 1):
         if _repeats(language, left, width):
             work += cost
-            if work > _WORK:
+            if work > LIMITS.now.window_pairs_work:
                 return None
             layers.append(layers[-1])
             continue
@@ -183,7 +183,8 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
         work += cost
         positions += len(state) ** 2
-        if count * (farthest + 1) * size > _MOST_RATIOS or work > _WORK or positions > _MOST_POSITIONS:
+        many = count * (farthest + 1) * size > _MOST_RATIOS or positions > _MOST_POSITIONS
+        if many or work > LIMITS.now.window_pairs_work:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
         index = np.full((len(state), len(state)), -1, dtype=np.int32)

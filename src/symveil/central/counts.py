@@ -33,6 +33,7 @@ from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import projected
 from symveil.laws.guarantee import Guarantee
 from symveil.numbers.rationals import spelled
+from symveil.numbers.texts import percent
 from symveil.randomness import RecordKey
 
 Bound = int | Literal["auto", "normalised"]
@@ -100,6 +101,12 @@ class PrivateCounts(NamedTable):
     delta: Fraction = Fraction(0)
     threshold: float | None = None
     what: ClassVar[str] = "private counts"
+
+    @property
+    def kind(self) -> str:
+        """What each person loses at most."""
+        delta = f", delta {spelled(self.delta)}" if self.delta else ""
+        return f"epsilon {spelled(self.epsilon)}{delta} per person"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -400,7 +407,7 @@ def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[
     if clipped_share is None or clipped_share <= MUCH_CLIPPED:
         return ()
     return (
-        f"the automatic bound of {queries[-1].bound} cuts off about {clipped_share:.1%} of what is counted, by a "
+        f"the automatic bound of {queries[-1].bound} cuts off about {percent(clipped_share)} of what is counted, by a "
         "private estimate: counts are far below the true ones, and the order of small ones is noise; give `bound` with "
         "what a person has as a rule, a public guess (its noise grows with it), or take fewer cells or more epsilon",
     )
@@ -419,7 +426,7 @@ def _covered(queries: Sequence[Query], clipped_share: float | None) -> tuple[str
         what = f"each person adds at most {bound} in all; those with more are scaled down to that"
     share = "which share that cuts off is not known" + (", because the bound was given" if len(queries) == 1 else "")
     if clipped_share is not None:
-        share = f"that cuts off about {clipped_share:.1%}, by a private estimate"
+        share = f"that cuts off about {percent(clipped_share)}, by a private estimate"
     covered = (f"{what}; intervals cover the sums after that, not the raw counts", share)
     if not query.delta:
         return covered

@@ -27,7 +27,10 @@ from symveil.estimation.table import projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
 from symveil.numbers.rationals import Number, exact, spelled
+from symveil.numbers.texts import percent
 from symveil.randomness import RecordKey, discrete_laplace
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table
 
 Neighbours = Literal["add-remove", "replace"]
 """Which files are to look alike: with and without all records of a person, or with others in their place."""
@@ -267,7 +270,7 @@ class TableNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Reported):
     """What is known beforehand of the words of a law: the noise in each of its tables.
 
     Parameters
@@ -278,10 +281,10 @@ class Quality:
         The tables that decide most.
 
     >>> few = Quality(889.0, (TableNoise("moves", 1737, 2.0), TableNoise("lengths", 35, 25.0)))
-    >>> [(table, f"{share:.0%}", verdict) for table, share, verdict in few.rows()]
-    [('moves', '391%', 'mostly noise'), ('lengths', '98%', 'blurred')]
+    >>> [(table, percent(share), verdict) for table, share, verdict in few.rows()]
+    [('moves', '391 %', 'mostly noise'), ('lengths', '98 %', 'blurred')]
     >>> few.warnings[0]
-    'words are mostly noise: noise in the tables ... persons add, is moves 391%; about 6,948 persons would do ...'
+    'words are mostly noise: noise in the tables ... persons add, is moves 391 %; about 6,948 persons would do ...'
     """
 
     persons: float
@@ -307,13 +310,20 @@ class Quality:
         shares = [(each.table, self.share(each)) for each in self.tables]
         return [(name, share, _verdict(share)) for name, share in shares]
 
+    def report(self) -> Report:
+        """What to expect, table by table: it follows from released numbers alone."""
+        heading = f"Noise in each table, as a share of what about {self.persons:,.0f} persons add (a noisy number)"
+        rows = [(name, percent(share), verdict) for name, share, verdict in self.rows()]
+        table = Table.from_rows(("table", "noise", "what is learned from it"), rows)
+        return Report(title=heading, sections=(Section(heading, (table,)),))
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where tables are mostly noise: which, and how many persons, or how much ε, would be enough."""
         drowned = [each for each in self.tables if self.share(each) >= DROWNED]
         if not drowned:
             return ()
-        shares = ", ".join(f"{each.table} {self.share(each):.0%}" for each in drowned)
+        shares = ", ".join(f"{each.table} {percent(self.share(each))}" for each in drowned)
         needed = max(each.cells * each.noise for each in drowned) / BLURRED
         return (
             f"words are mostly noise: noise in the tables that they are learned from, as a share of what about "

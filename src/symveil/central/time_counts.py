@@ -20,8 +20,11 @@ from symveil.central.counts import CountTerms, PrivateCounts
 from symveil.central.noise import Query
 from symveil.central.time_cells import SHARED_OUT, TimeCells, TimeQuestion, group_columns
 from symveil.central.time_intervals import mean_interval, mean_widths, quantile_bins, quantile_widths
+from symveil.estimation.named_table import SHOWN
 from symveil.models.times import spelled_duration
+from symveil.numbers.texts import percent
 from symveil.randomness import RecordKey
+from symveil.reports.report import Report, Section, Table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,6 +102,23 @@ class TimeCounts(PrivateCounts):
             name: pa.array([row[name] for row in listed], type=pa.float64()) for name in ("quantile", "low", "high")
         }
         return pa.concat_tables([table, pa.table(rows)], promote_options="default")
+
+    def report(self, top: int = SHOWN) -> Report:
+        """The first rows, and those of quantiles."""
+        plain = super().report(top)
+        if not self.quantile_rows:
+            return plain
+
+        def ended(seconds: float | None) -> str:
+            return "open" if seconds is None else spelled_duration(int(seconds))
+
+        rows = [
+            (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", ended(row["low"]), ended(row["high"]))
+            for row in self.quantile_rows[:SHOWN]
+        ]
+        table = Table.from_rows(("of", "quantile", "low", "high"), rows)
+        quantiles = Section(f"Quantiles, {percent(self.confidence)} intervals each", (table,))
+        return replace(plain, sections=(*plain.sections, quantiles))
 
     def _name(self, index: int) -> str:
         row = self.row(index)

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options
 from symveil.cli.output import command, print_result, require_suffix
-from symveil.cli.single_options import (
-    event_options,
-    json_option,
-    map_options,
-    number_option,
-    out_option,
-    time_option,
-    timezone_option,
-    wide_form_options,
-)
+from symveil.cli.single_options import json_option, number_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
@@ -34,15 +26,13 @@ _USUAL = "2..5"
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
 @out_option("The report, as HTML, readable for you only: it depends on the secret sequences", required=False)
-@map_options
+@named_options("places", "zones")
 @number_option("--top", "N", text="How many patterns count; of a table, how many rows.", default=100)
 @click.option(
     "--patterns", metavar="K|K..L", help="How many symbols a pattern has, 2..5 by default; not for a table of counts."
 )
 @time_option
-@timezone_option
-@wide_form_options
-@event_options
+@named_options("timezone", *WIDE_FORM, *EVENTS)
 @json_option
 def compare_command(
     true: Path,

@@ -7,40 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symveil.cli.field_options import ENGINE, EVENTS, WIDE_FORM, named_options
 from symveil.cli.options import public_support
 from symveil.cli.output import (
     command,
     print_json,
-    print_named_table,
     print_notes,
-    print_table,
+    print_report,
     require_different,
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import (
-    again_option,
-    count_options,
-    engine_options,
-    epsilon_option,
-    event_options,
-    file_option,
-    json_option,
-    ledger_option,
-    out_option,
-    person_option,
-    release_id_option,
-    spreadsheet_option,
-    time_option,
-    wide_form_options,
-)
+from symveil.cli.single_options import epsilon_option, file_option, json_option, out_option, time_option
 from symveil.cli.values import PATH, read_confidence
 
 if TYPE_CHECKING:
-    from symveil.estimation.named_table import NamedTable
-
-_SHOWN = 50
-_COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
+    pass
 
 
 @command(
@@ -59,20 +41,16 @@ _COLUMNS = ("mean", "count", "low", "high", "low_all", "high_all", "consistent")
 @epsilon_option(required=True)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--model", metavar="M", type=PATH, help="A public model: only its words count.")
-@count_options("delta")
-@person_option
-@count_options("bound", "places", "zones", "max_length")
+@named_options("delta", "person", "bound", "places", "zones", "max_length")
 @time_option
-@count_options("timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence")
-@ledger_option(required=False)
-@release_id_option(required=False)
-@again_option
-@engine_options
+@named_options(
+    *("timezone", "by", "period", "durations", "cap", "threshold", "quantiles", "neighbours", "confidence"),
+    *("ledger", "release_id", "again", *ENGINE),
+)
 @out_option("The table, as .csv, .parquet or .json")
-@spreadsheet_option
+@named_options("spreadsheet_safe")
 @file_option("--plot", text="A picture (.svg): bars with intervals, or a map of pairs.")
-@wide_form_options
-@event_options
+@named_options(*WIDE_FORM, *EVENTS)
 @json_option
 def count_command(
     source: Path,
@@ -143,25 +121,6 @@ def count_command(
     if as_json:
         print_json(release.document())
     elif table is not None:
-        promise = f"epsilon {epsilon} per person" if delta is None else f"epsilon {epsilon}, delta {delta} per person"
-        print_named_table(table, [each for each in _COLUMNS if each in table.numbers], top=_SHOWN, text=promise)
-        _print_quantiles(table)
+        print_report(table.report())
     covered = () if table is None else table.notes
     print_notes([*notes, *(note for note in covered if note not in warnings)])
-
-
-def _print_quantiles(table: NamedTable) -> None:
-    """The rows of quantiles of a table of times."""
-    from symveil.models.times import spelled_duration
-
-    def ended(seconds: float | None) -> str:
-        return "open" if seconds is None else spelled_duration(int(seconds))
-
-    rows = getattr(table, "quantile_rows", ())
-    if not rows:
-        return
-    shown = [
-        (" → ".join(row["symbols"]) or "all", f"{row['quantile']:g}", *(ended(row[end]) for end in ("low", "high")))
-        for row in rows[:_SHOWN]
-    ]
-    print_table(f"Quantiles, {table.confidence:.0%} intervals each", ("of", "quantile", "low", "high"), shown)

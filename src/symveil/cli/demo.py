@@ -13,9 +13,10 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.output import command, print_json, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import choice_option, json_option, ledger_option, number_option
+from symveil.cli.single_options import choice_option, json_option, number_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.numbers.progress import named
@@ -51,7 +52,7 @@ def demo_command(out: Path, as_json: bool) -> None:
 @command("studio", example="symveil studio --port 8321 --no-browser")
 @number_option("--port", "P", text="Where it listens on 127.0.0.1: 8321 by default, 0 for a free one.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser; print the address only.")
-@ledger_option(required=False)
+@named_options("ledger")
 @json_option
 def studio_command(port: int | None, no_browser: bool, ledger: str | None, as_json: bool) -> None:
     """Open the studio: one local page over all of this.

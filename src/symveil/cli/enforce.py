@@ -7,25 +7,17 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import options_of
+from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options, options_of
 from symveil.cli.output import command, print_result, require_different, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.cli.single_options import (
-    again_option,
     choice_option,
-    column_options,
     file_option,
     json_option,
     k_option,
-    ledger_option,
     notion_option,
     out_option,
-    over_budget_option,
-    release_id_option,
     secret_option,
-    spreadsheet_option,
-    start_option,
-    time_step_option,
     unobservable_option,
 )
 from symveil.cli.values import PATH
@@ -54,20 +46,15 @@ def _function_options() -> type:
 @out_option(
     "With --log: what is shown, in the log's format with its ids, or one column of .csv, .tsv or .jsonl", required=False
 )
-@column_options
+@named_options(*WIDE_FORM, *EVENTS, "keep")
 @click.option("--person", metavar="COL", help="With --ledger: whose budget an observation is charged to.")
-@ledger_option(required=False)
-@over_budget_option
+@named_options("ledger", "over_budget")
 @choice_option(
     "--on-unknown",
     of=("error", "drop-sequence"),
     text="In a release: what happens to observations that cannot be replaced.",
 )
-@release_id_option(required=False)
-@again_option
-@spreadsheet_option
-@start_option
-@time_step_option
+@named_options("release_id", "again", "spreadsheet_safe", "start", "time_step")
 @click.option("--step", metavar="T", help="The same as --time-step.")
 @notion_option
 @options_of(_function_options)
@@ -99,10 +86,10 @@ def enforce_command(
     first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.parameters.signature import described
+    from symveil.parameters.declaration import described
     from symveil.tasks import enforce_options as options
     from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
-    from symveil.tasks.enforce_report import enforcement_report, synthesis_report
+    from symveil.tasks.enforce_report import enforcement_report
     from symveil.tasks.opacity import load_system
     from symveil.tasks.parameters import RunOptions
 
@@ -124,7 +111,7 @@ def enforce_command(
     if policy.policy in options.FUNCTIONS:
         with progress_bar("estimates explored") as progress:
             made = enforce_by_function(k, policy.policy, notion, function, files, system, progress)
-        report, holds = synthesis_report(made.synthesis), bool(made.synthesis.possible)
+        report, holds = made.synthesis.report(), bool(made.synthesis.possible)
         print_result(made.document, report, as_json=as_json, notes=[*notes, *made.notes])
         return 0 if holds else 1
     with progress_bar("enforcing") as progress:

@@ -6,29 +6,20 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.output import (
     command,
     print_json,
-    print_named_table,
     print_notes,
+    print_report,
     require_different,
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import (
-    choice_option,
-    confidence_option,
-    file_option,
-    json_option,
-    number_option,
-    out_option,
-    spreadsheet_option,
-)
+from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
 from symveil.estimation.names import CHOICES
-
-_SHOWN = 50
 
 
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")
@@ -53,10 +44,10 @@ _SHOWN = 50
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
-@confidence_option
+@named_options("confidence")
 @number_option("--top", "N", text="So many of the largest rows; by default 50 in a table, all in JSON.")
 @out_option("All rows, as .csv, .parquet or .json", required=False)
-@spreadsheet_option
+@named_options("spreadsheet_safe")
 @file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
 @file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
 @json_option
@@ -85,10 +76,9 @@ def estimate_command(
     Of a release with private hours (privatize --time-grid hour):
     symveil estimate private.csv --statistic visits --by hour
     """
-    from symveil.estimation.estimate import NUMBERS
     from symveil.formats.manifest import manifest_path
+    from symveil.release.private_file import model_beside
     from symveil.tasks.estimate import estimate
-    from symveil.tasks.private_file import model_beside
     from symveil.tasks.table_files import SUFFIXES, check_table_name, write_estimate
 
     require_suffix("out", out, SUFFIXES)
@@ -121,5 +111,5 @@ def estimate_command(
     if as_json:
         print_json(result.document(top))
         return
-    print_named_table(result, NUMBERS, top=_SHOWN if top is None else top, text=result.method + result.caveat)
+    print_report(result.report() if top is None else result.report(top))
     print_notes(note for note in result.assumptions if note not in result.warnings)

@@ -114,7 +114,7 @@ def _explain_settings(
 ) -> None:
     """Show what each ε gives on average; beside it what other mechanisms give, and plots of them, if requested."""
     from symveil.tasks.draw import error_curves, save_curves
-    from symveil.tasks.explain_settings import explain_settings, read_epsilons
+    from symveil.tasks.explain_report import explain_settings, read_epsilons
 
     notes, epsilons = list[str](), str(mechanism.epsilon)
     language, choice = source.without_word(mechanism.at(read_epsilons(epsilons)[0]), length, notes)

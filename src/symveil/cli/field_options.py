@@ -11,9 +11,20 @@ from typing import Any
 
 import click
 
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf, as_typed, option_name
+from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf, as_typed, option_name
+from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters import declaration
 from symveil.parameters.declaration import Parameter, parameters_of
+from symveil.tasks.parameters import RunOptions
+
+WIDE_FORM = ("sequence", "separator", "identifier", "delimiter")
+"""How a file with one sequence in a row is read."""
+EVENTS = ("case", "order", "date_format", "symbol")
+"""How a file with one event in a row is read."""
+SIZES = ("longest", "gzip_ratio")
+"""What is too large to be meant."""
+ENGINE = ("engine", "master")
+"""Where the work is done."""
 
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -115,6 +126,34 @@ def options_of(
         # what click's own decorators do, which make their options at once
         memo = vars(command).setdefault("__click_params__", [])
         memo += reversed(make()) if isinstance(kind, type) else [LateOptions(make)]
+        return command
+
+    return decorate
+
+
+def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
+    """The options of a file's parameters of these names: of a run, of columns, or of what is counted or learned.
+
+    Parameters
+    ----------
+    names
+        In the order of the help.
+    required
+        Those of them that must be typed.
+    """
+
+    def make() -> list[click.Option]:
+        declared = {each.name: each for kind in (RunOptions, ColumnOptions) for each in parameters_of(kind)}
+        if not declared.keys() >= set(names):
+            from symveil.tasks.count import CountOptions  # heavy
+            from symveil.tasks.learn_privately import LearnOptions
+
+            declared |= {each.name: each for kind in (CountOptions, LearnOptions) for each in parameters_of(kind)}
+        kinds = {"delimiter": DELIMITER}
+        return [option_of(declared[name], required=name in required, kind=kinds.get(name)) for name in names]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        vars(command).setdefault("__click_params__", []).append(LateOptions(make))
         return command
 
     return decorate

@@ -11,26 +11,10 @@ from typing import Any
 
 import click
 
+from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import public_support
-from symveil.cli.output import command, print_facts, print_json, print_notes, print_table
-from symveil.cli.single_options import (
-    again_option,
-    engine_options,
-    epsilon_option,
-    event_options,
-    file_option,
-    json_option,
-    learn_options,
-    ledger_option,
-    number_option,
-    out_option,
-    person_option,
-    release_id_option,
-    rule_options,
-    size_options,
-    time_option,
-    wide_form_options,
-)
+from symveil.cli.output import command, print_facts, print_json, print_notes, print_report
+from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
@@ -58,18 +42,11 @@ _A_MODEL_IS_A_RELEASE = (
 @epsilon_option(required=False)
 @click.option("--alphabet", metavar="A", help="Characters, a comma list, or @file with a symbol per line.")
 @click.option("--lengths", metavar="N..M", help="With --epsilon: the shortest and the longest sequence that counts.")
-@person_option
-@learn_options("places", "zones", "kind")
+@named_options("person", "places", "zones", "kind")
 @time_option
-@learn_options("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
-@learn_options("no_repeats", "constraint", "neighbours")
-@ledger_option(required=False)
-@release_id_option(required=False)
-@again_option
-@engine_options
-@wide_form_options
-@event_options
-@size_options
+@named_options("period", "durations", "timezone", "time_share", "attributes", "attribute_share")
+@named_options("no_repeats", "constraint", "neighbours", "ledger", "release_id", "again")
+@named_options(*ENGINE, *WIDE_FORM, *EVENTS, *SIZES)
 @json_option
 def learn_command(
     source: Path,
@@ -179,9 +156,7 @@ def _learn_privately(
         ]
         print_facts("Learned privately", facts)
         if quality is not None:
-            rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
-            title = f"Noise in each table, as a share of what about {quality.persons:,.0f} persons add (a noisy number)"
-            print_table(title, ("table", "noise", "what is learned from it"), rows)
+            print_report(quality.report())
     print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
 
 
@@ -205,7 +180,7 @@ _FREE = "it costs no privacy: only the model was read, which was learned private
 @number_option("--count", "N", text="How many words: declared, not counted in secret data.", required=True)
 @out_option("The words, as .csv, .jsonl, .parquet or .xes")
 @click.option("--separator", metavar="S", default=" ", show_default=True, help="What joins symbols in CSV.")
-@rule_options
+@named_options("no_repeats", "constraint")
 @json_option
 def synthesize_command(
     model: Path, count: int, out: Path, separator: str, no_repeats: bool, constraint: Path | None, as_json: bool

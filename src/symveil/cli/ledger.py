@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.options import read_adjacency_option
 from symveil.cli.output import command, group, print_result
-from symveil.cli.single_options import (
-    file_option,
-    json_option,
-    ledger_option,
-    out_option,
-    release_id_option,
-    spreadsheet_option,
-)
+from symveil.cli.single_options import file_option, json_option, out_option
 from symveil.cli.values import OneOf
 from symveil.errors import ParameterError
 from symveil.reports.report import text_report
@@ -34,7 +28,7 @@ def ledger_command() -> None:
 
 
 @command("status", example="symveil ledger status --ledger budgets.db --person alice")
-@ledger_option(required=True)
+@named_options("ledger", required=("ledger",))
 @click.option("--person", metavar="P", help="This person's budget instead of the whole.")
 @json_option
 def status_command(ledger: str, person: str | None, as_json: bool) -> None:
@@ -49,7 +43,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 
 
 @command("grant", example="symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")
-@ledger_option(required=True)
+@named_options("ledger", required=("ledger",))
 @click.option("--epsilon", metavar="E", required=True, help="How much to add; a negative amount takes back.")
 @click.option("--person", "persons", metavar="P", multiple=True, help="To this person. Repeatable.")
 @file_option("--persons", "persons_file", text="To the persons in this file, a name a line.")
@@ -131,8 +125,7 @@ def _unit(adjacency: str | None, metric: str | None, public_start: bool) -> Unit
 
 
 @command("abandon", example="symveil ledger abandon --ledger budgets.db --release-id october")
-@ledger_option(required=True)
-@release_id_option(required=True)
+@named_options("ledger", "release_id", required=("ledger", "release_id"))
 @json_option
 def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
     """Close a release that was not finished.
@@ -147,7 +140,7 @@ def abandon_command(ledger: str, release_id: str, as_json: bool) -> None:
 
 
 @command("history", example="symveil ledger history --ledger budgets.db")
-@ledger_option(required=True)
+@named_options("ledger", required=("ledger",))
 @click.option("--person", metavar="P", help="What concerns this person.")
 @json_option
 def history_command(ledger: str, person: str | None, as_json: bool) -> None:
@@ -159,9 +152,9 @@ def history_command(ledger: str, person: str | None, as_json: bool) -> None:
 
 
 @command("export", example="symveil ledger export --ledger budgets.db --out budgets.csv")
-@ledger_option(required=True)
+@named_options("ledger", required=("ledger",))
 @out_option("The budget of each person, as CSV")
-@spreadsheet_option
+@named_options("spreadsheet_safe")
 @json_option
 def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool) -> None:
     """Write the budget of each person as CSV.

@@ -63,7 +63,7 @@ def opacity_command(
     a --secret of part 2 that others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta);
     1: here is a shortest observation after which it can.
     """
-    from symveil.tasks.opacity import draw_system, judge_opacity, load_system, opacity_report
+    from symveil.tasks.opacity import draw_system, judge_opacity, load_system
 
     for option, path in (("draw", draw), ("draw-observer", draw_observer)):
         require_suffix(option, path, (".svg", ".dot"))
@@ -90,7 +90,7 @@ def opacity_command(
             system, k, notion=notion, theta=theta, within=within, exact=exact or None, notes=notes, progress=progress
         )
     notes += [f"wrote {path}" for path in draw_system(system, draw, draw_observer)]
-    print_result(judged.document, opacity_report(judged), as_json=as_json, notes=notes)
+    print_result(judged.document, judged.report(), as_json=as_json, notes=notes)
     return 0 if judged.holds else 1
 
 
@@ -112,7 +112,7 @@ def _judge_parts(
     given: Mapping[str, object],
 ) -> int:
     """The verdict on several parts together."""
-    from symveil.tasks.opacity import judge_parts, load_parts, opacity_report
+    from symveil.tasks.opacity import judge_parts, load_parts
 
     for name, value in given.items():
         if value is not None and value is not False and value != ():
@@ -124,5 +124,5 @@ def _judge_parts(
     if dropped:
         listed = ", ".join(map(str, dropped[:20])) + (" …" if len(dropped) > 20 else "")
         notes.append(f"of {len(parts)} parts, these cannot matter and were left out: {listed}")
-    print_result(judged.document, opacity_report(judged), as_json=as_json, notes=notes)
+    print_result(judged.document, judged.report(), as_json=as_json, notes=notes)
     return 0 if judged.holds else 1

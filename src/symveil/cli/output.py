@@ -10,9 +10,9 @@ import json
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,26 +20,8 @@ from symveil.cli.field_options import Lately
 from symveil.cli.progress import rest
 from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
-from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.reports.report import Report, facts_report
 from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
-
-if TYPE_CHECKING:
-    from symveil.estimation.named_table import NamedTable
-
-
-def print_named_table(table: NamedTable, columns: Sequence[str], *, top: int, text: str) -> None:
-    """The first rows of a table with names; `text` tells what kind of numbers they are.
-
-    Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title says
-    which intervals hold for rows that were picked so.
-    """
-    heads, rows = table.as_text(columns, top=top)
-    level = f"{100 * table.confidence:g} %"
-    if "low_all" in columns:
-        covers = f"low all to high all covers all {len(table)} rows at once ({level}), also the largest"
-    else:
-        covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
-    print_table(f"{table.statistic}: {len(rows)} of {len(table)} rows, {text}\n{covers}", heads, rows)
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
@@ -85,11 +67,6 @@ def print_result(
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """What there is to say about one thing, a name and a value in a row."""
     print_report(facts_report(title, facts))
-
-
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output."""
-    print_report(Report(title=title, sections=(Section(title, (Table.from_rows(columns, rows),)),)))
 
 
 def print_line(text: str) -> None:

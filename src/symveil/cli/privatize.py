@@ -6,32 +6,14 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options, options_of
 from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
 from symveil.cli.output import command, print_result, require_not_read, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import (
-    again_option,
-    column_options,
-    engine_options,
-    file_option,
-    json_option,
-    ledger_option,
-    on_unknown_option,
-    out_option,
-    over_budget_option,
-    person_option,
-    private_times_options,
-    release_id_option,
-    size_options,
-    spreadsheet_option,
-    start_option,
-    thin_option,
-    time_option,
-    time_step_option,
-    true_error_option,
-)
+from symveil.cli.single_options import file_option, json_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError
+from symveil.tasks.parameters import RunOptions
 
 
 @command(
@@ -43,14 +25,10 @@ from symveil.errors import InputError
 @out_option("The private file, of the same kind")
 @language_options
 @mechanism_options
-@column_options
-@person_option
-@ledger_option(required=False)
-@over_budget_option
-@on_unknown_option
-@release_id_option(required=False)
-@again_option
-@engine_options
+@named_options(
+    *(*WIDE_FORM, *EVENTS, "keep", "person"),
+    *("ledger", "over_budget", "on_unknown", "release_id", "again", *ENGINE),
+)
 @file_option("--report", text="Also write one page about the release for those who decide (.html); public facts only.")
 @click.option(
     "--dry-run",
@@ -58,14 +36,11 @@ from symveil.errors import InputError
     help="With --ledger: who would be charged what, what a year would cost, and which answers estimate will be able to "
     "give; nothing is drawn, charged or written.",
 )
-@true_error_option
-@size_options
-@thin_option
-@spreadsheet_option
-@start_option
-@time_step_option
+@named_options(
+    *("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step"),
+)
 @time_option
-@private_times_options
+@options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
 @json_option
 def privatize_command(
     source_file: Path,

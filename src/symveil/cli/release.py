@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from symveil.cli.field_options import named_options
 from symveil.cli.options import (
     LanguageOptions,
     MechanismOptions,
@@ -17,14 +18,14 @@ from symveil.cli.options import (
 )
 from symveil.cli.output import command, print_json, print_notes, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option, thin_option
+from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
 @word_options
 @mechanism_options
 @number_option("--count", "N", text="How many; N of them cost N·ε.", default=1)
-@thin_option
+@named_options("thin")
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, thin: bool, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""
@@ -80,7 +81,7 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.tasks.audit import audit_choice, audit_report
+    from symveil.tasks.audit import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
@@ -89,5 +90,5 @@ def audit_command(
         result = audit_choice(
             choice, length=length, output_length=output_length, by_chain=by_chain, progress=progress, **words
         )
-    print_result(result.verdict.document, audit_report(result, choice.metric), as_json=as_json, notes=notes)
+    print_result(result.verdict.document, result.report(), as_json=as_json, notes=notes)
     return 0 if result.verdict.private else 1

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
-from symveil.cli.field_options import Option, options_of
-from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf
-from symveil.formats.sequences.columns import ColumnOptions
-from symveil.tasks.parameters import RunOptions
+from symveil.cli.field_options import Option
+from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 
 def choice_option(*names: str, of: tuple[str, ...], text: str) -> Option:
@@ -32,8 +29,6 @@ def number_option(name: str, metavar: str, *, text: str, default: int | None = N
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
-thin_option = options_of(RunOptions, "thin")
-
 k_option = click.option(
     "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
 )
@@ -43,49 +38,6 @@ notion_option = choice_option(
     of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
     text="Which instants must stay hidden: see symveil opacity.",
 )
-
-spreadsheet_option = options_of(RunOptions, "spreadsheet_safe")
-
-start_option = options_of(RunOptions, "start")
-
-time_step_option = options_of(RunOptions, "time_step")
-
-person_option = options_of(ColumnOptions, "person")
-
-
-def _count_options() -> type:
-    from symveil.tasks.count import CountOptions
-
-    return CountOptions
-
-
-def _learn_options() -> type:
-    from symveil.tasks.learn_privately import LearnOptions
-
-    return LearnOptions
-
-
-def count_options(*names: str) -> Option:
-    """Of the fields of `CountOptions` those of these names."""
-    return options_of(_count_options, *names)
-
-
-def learn_options(*names: str) -> Option:
-    """Of the fields of `LearnOptions` those of these names."""
-    return options_of(_learn_options, *names)
-
-
-map_options = count_options("places", "zones")
-
-rule_options = learn_options("no_repeats", "constraint")
-
-confidence_option = count_options("confidence")
-
-over_budget_option = options_of(RunOptions, "over_budget")
-
-true_error_option = options_of(RunOptions, "unsafe_report_true_error")
-
-on_unknown_option = options_of(RunOptions, "on_unknown")
 
 secret_option = click.option(
     "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
@@ -100,26 +52,6 @@ unobservable_option = click.option(
 )
 
 
-def epsilon_option(*, required: bool) -> Option:
-    """ε, exactly as it is typed."""
-    return click.option(
-        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
-    )
-
-
-def ledger_option(*, required: bool) -> Option:
-    """Where budgets are kept."""
-    return options_of(RunOptions, "ledger", required={"ledger": required})
-
-
-def release_id_option(*, required: bool) -> Option:
-    """Which release is meant."""
-    return options_of(RunOptions, "release_id", required={"release_id": required})
-
-
-again_option = options_of(RunOptions, "again")
-
-
 def out_option(what: str, *, required: bool = True) -> Option:
     """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
     return click.option(
@@ -127,33 +59,13 @@ def out_option(what: str, *, required: bool = True) -> Option:
     )
 
 
-delimiter_option = options_of(ColumnOptions, "delimiter", kinds={"delimiter": DELIMITER})
+def epsilon_option(*, required: bool) -> Option:
+    """ε, exactly as it is typed."""
+    return click.option(
+        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
+    )
 
-date_format_option = options_of(ColumnOptions, "date_format")
-
-wide_form_options = options_of(
-    ColumnOptions, "sequence", "separator", "identifier", "delimiter", kinds={"delimiter": DELIMITER}
-)
-"""How a file with one sequence in a row is read."""
-
-event_options = options_of(ColumnOptions, "case", "order", "date_format", "symbol")
-"""How a file with one event in a row is read."""
 
 time_option = click.option(
     "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
 )
-
-timezone_option = options_of(RunOptions, "timezone")
-
-private_times_options = options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
-
-size_options = options_of(RunOptions, "longest", "gzip_ratio")
-"""What is too large to be meant."""
-
-engine_options = options_of(RunOptions, "engine", "master")
-"""Where the work is done."""
-
-
-def column_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a file of sequences is read, whether a row is a sequence or one event, and what else of it passes."""
-    return wide_form_options(event_options(options_of(ColumnOptions, "keep")(command)))

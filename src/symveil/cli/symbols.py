@@ -12,18 +12,9 @@ from pathlib import Path
 
 import click
 
+from symveil.cli.field_options import EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.output import command, print_facts, print_json, print_notes
-from symveil.cli.single_options import (
-    choice_option,
-    date_format_option,
-    delimiter_option,
-    event_options,
-    file_option,
-    json_option,
-    out_option,
-    size_options,
-    wide_form_options,
-)
+from symveil.cli.single_options import choice_option, file_option, json_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
 from symveil.reports.terminal import visible
@@ -37,8 +28,7 @@ from symveil.reports.terminal import visible
 @out_option("The symbols, as .csv or .tsv")
 @click.option("--case", metavar="COL", required=True, help="Whose a row is: a trip, or a rider.")
 @click.option("--order", metavar="COL", help="When a row was; passes as it is.")
-@date_format_option
-@delimiter_option
+@named_options("date_format", "delimiter")
 @click.option("--longitude", metavar="COL", help="Degrees; lon, lng, longitude or x by default.")
 @click.option("--latitude", metavar="COL", help="Degrees; lat, latitude or y by default.")
 @click.option("--grid", metavar="G", help="Cells such as 20 or 30x20 over --box.")
@@ -110,7 +100,7 @@ def symbols_command(
 @click.option("--link", metavar="COL", help="CSV: the column of a link's name; link_id, symbol, state, id or name.")
 @click.option("--from", "source", metavar="COL", help="CSV: the node where a link begins; u, from or source.")
 @click.option("--to", "target", metavar="COL", help="CSV: the node where a link ends; v, to or target.")
-@delimiter_option
+@named_options("delimiter")
 @json_option
 def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool, **columns: str | None) -> None:
     """Make a model of a road network.
@@ -148,9 +138,7 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
 @command("alphabet", example="symveil alphabet examples/hospital.xes --out activities.txt")
 @click.argument("source", metavar="IN", type=PATH)
 @out_option("The symbols, one a line, as alphabets are read from files", required=False)
-@wide_form_options
-@event_options
-@size_options
+@named_options(*WIDE_FORM, *EVENTS, *SIZES)
 @json_option
 def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: object) -> None:
     """List the symbols of a public log.

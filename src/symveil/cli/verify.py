@@ -40,7 +40,6 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     from symveil.formats.models.transition_tables import is_channel_table
     from symveil.tasks.verify import privacy_curve_up_to
     from symveil.tasks.verify_question import Question, read_question_about
-    from symveil.tasks.verify_report import smallest_report, verdict_report
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
 
@@ -57,7 +56,7 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     if question.smallest_epsilon and delta is not None:
         with progress_bar("searching") as progress:
             smallest = smallest_epsilon(model, delta=delta, progress=progress, **options)
-        print_result(smallest.document, smallest_report(smallest), as_json=as_json, notes=notes)
+        print_result(smallest.document, smallest.report(), as_json=as_json, notes=notes)
         return 0 if smallest.upper is not None else 1
     options |= {"symmetric": symmetric, "ld": ld}
     with progress_bar("verifying") as progress:
@@ -70,5 +69,5 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
         drawn.draw(curve, title=f"Privacy of {chain.name}")
         notes.append(f"wrote {curve}")
     searched = None if question.has_level else delta or "0"
-    print_result(verdict.document, verdict_report(verdict, searched=searched), as_json=as_json, notes=notes)
+    print_result(verdict.document, verdict.report(searched=searched), as_json=as_json, notes=notes)
     return 1 if delta is not None and verdict.holds is not True else 0

@@ -5,7 +5,6 @@ A system under a policy: what is shown for an observation, and what that achieve
 
 from __future__ import annotations
 
-import html
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +25,12 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
-from symveil.numbers.rationals import Number, shown_at_least
+from symveil.numbers.rationals import Number
+from symveil.numbers.texts import epsilon_text
 from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource, system_bits
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.run_observations import RunObservations, read_horizon
@@ -60,7 +62,7 @@ class Sensitive:
     substitute_count: int
 
 
-class Enforcement:
+class Enforcement(Reported):
     """A system under a policy. Construct with `enforce_opacity`; `release` draws what is shown.
 
     Everything about the policy is computed when it is first asked for, over all observations that runs may show. Where
@@ -240,18 +242,19 @@ class Enforcement:
             raise ParameterError("draw", expected="a system with a sensitive string", found="none")
         return self._policy.diagram(next(iter(self._runs.sensitive)))
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """What the policy promises, or for which observation it cannot be enforced; substitutes are in `sensitive`."""
         if not self.enforceable:
-            return f"<p>{self.policy}: cannot be enforced for {html.escape(' '.join(self.unenforceable or ()))}</p>"
-        rows = "".join(
-            f"<tr><td>{name}</td><td>{value}</td></tr>"
-            for name, value in (
-                ("violation before", self.violation_before),
-                ("violation after", self.violation_after),
-                ("loss", "not computed" if self.epsilon is None else f"ε = {shown_at_least(self.epsilon)}"),
-            )
-        )
-        return f"<table><caption>policy {self.policy}, {self.question.property_name}</caption>{rows}</table>"
+            answer = f"cannot be enforced for {' '.join(self.unenforceable or ())}"
+            return facts_report("Enforcement", [("policy", self.policy), ("answer", answer)])
+        facts = [
+            ("policy", self.policy),
+            ("notion", self.question.property_name),
+            ("violation before", str(self.violation_before)),
+            ("violation after", str(self.violation_after)),
+            ("loss", "not computed" if self.epsilon is None else f"ε = {epsilon_text(self.epsilon)}"),
+        ]
+        return facts_report("Enforcement", facts)
 
     def __repr__(self) -> str:
         return f"Enforcement(policy {self.policy}, {self.question.property_name}, {self.system!r})"

@@ -22,7 +22,7 @@ from symveil.languages.free import words
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, smallest
 from symveil.laws.parameters import Adjacency, read_adjacency
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.word import Codes

@@ -5,7 +5,6 @@ What synthesis found: a function or a supervisor with the verdicts on it, or why
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -19,7 +18,10 @@ from symveil.errors import InternalError, ParameterError, WordError
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number, exact
+from symveil.numbers.texts import fraction_text
 from symveil.pictures.diagram import Diagram
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.verification.opacity.estimators import ExplorationLimit
 from symveil.verification.opacity.notions import Question, read_question
 from symveil.verification.opacity.observation import Observed
@@ -27,9 +29,11 @@ from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict
 from symveil.verification.opacity.verify import observed_for
 from symveil.verification.opacity.violation import ViolationProbability, violation_on
 
+_MOST_REFUTING = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synthesis:
+class Synthesis(Reported):
     """The answer of `synthesize_opacity`.
 
     `possible`: True, there is a function and it was checked; False, there is none, and `refutation` proves it:
@@ -126,8 +130,31 @@ class Synthesis:
             "supervisor": None if self.supervisor is None else self.supervisor.document(),
         }
 
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self).removeprefix('Synthesis(').removesuffix(')'))}</p>"
+    def report(self) -> Report:
+        """Whether a function or a supervisor hides the secrets, what it costs, and why where there is none."""
+        facts = [("policy", self.policy), (self.question.property_name, _answer(self))]
+        if self.refutation is not None:
+            listed = [" ".join(each) or "nothing at all" for each in self.refutation[:_MOST_REFUTING]]
+            more = len(self.refutation) - len(listed)
+            shown = ", ".join(listed) + (f" and {more} more" if more else "")
+            if self.policy == "supervisor":
+                why = f"no disabling of such events prevents {shown}, which gives a secret away"
+            elif len(self.refutation) == 1:
+                why = f"whatever is shown for {shown}, a secret is given away"
+            else:
+                why = f"every function gives a secret away for one of: {shown}"
+            facts.append(("why", why))
+        for machine in (self.function, self.supervisor):
+            if machine is not None:
+                facts.append(("found", repr(machine).partition("(")[2].removesuffix(")")))
+        if self.cost is not None:
+            total = "no bound" if self.cost.total is None else f"at most {self.cost.total}"
+            facts.append(("cost", f"in total {total}; at most {self.cost.per_event} per event in the long run"))
+        for name, violation in (("before", self.violation_before), ("after", self.violation_after)):
+            if violation is not None:
+                shown = fraction_text(violation.exact) if violation.exact is not None else f"{float(violation):.9g}"
+                facts.append((f"violation {name}", shown))
+        return facts_report("Enforcement", facts)
 
     def __repr__(self) -> str:
         name = self.question.property_name
@@ -139,6 +166,21 @@ class Synthesis:
         informed = self.informed_verdict is not None and self.informed_verdict.holds
         knows = "also if the observer knows the function" if informed else "if the observer does not know the function"
         return f"Synthesis({name} holds {knows}: {self.function})"
+
+
+def _answer(synthesis: Synthesis) -> str:
+    informed = synthesis.informed_verdict
+    if synthesis.already_opaque:
+        return "already opaque: nothing has to be changed"
+    if synthesis.possible is False and synthesis.policy == "supervisor":
+        return "cannot be enforced by disabling controllable events that are observed"
+    if synthesis.possible is False:
+        return "cannot be enforced"
+    if synthesis.supervisor is not None or (informed is not None and informed.holds):
+        return "holds, also if the observer knows"
+    if synthesis.possible is None:
+        return "not found for an observer who knows; there is one only against others"
+    return "holds for an observer who does not know the function"
 
 
 SynthesisPolicy = Literal["insertion", "edit", "supervisor"]

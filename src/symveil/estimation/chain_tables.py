@@ -12,6 +12,7 @@ from symveil.errors import InputError
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import FEWEST, EstimatedTable, Variances, shares_of_rows
+from symveil.numbers.texts import percent
 from symveil.trellis.passes import scaled_backward, scaled_forward
 
 MOST_WORK = 4_000_000_000
@@ -157,8 +158,8 @@ class ChainTables:
         notes, alike = [_how(best)], apart <= _FAR_APART
         if not alike:
             notes.append(
-                f"no intervals: two starting points led to chains that differ by {apart:.0%} of all steps, so this "
-                "file does not tell which is right"
+                f"no intervals: two starting points led to chains that differ by {percent(apart)} of all steps, so "
+                "this file does not tell which is right"
             )
         bounded = alike and best.converged and len(sizes) >= FEWEST
         if len(sizes) < FEWEST:

@@ -24,8 +24,7 @@ from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_ab
 from symveil.errors import InputError
 from symveil.estimation.statistics import Batch, Statistic
 from symveil.estimation.substitution_tables import transition_table
-from symveil.estimation.table import EstimatedTable, Variances, projected
-from symveil.estimation.table_estimator import TableEstimator, Target
+from symveil.estimation.table import EstimatedTable, TableEstimator, Target, Variances, projected
 from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
 
 SMALLEST_UNCHANGED = 0.02

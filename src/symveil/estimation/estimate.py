@@ -55,6 +55,11 @@ class Estimate(NamedTable):
     what: ClassVar[str] = "estimates"
     drawn_beside: ClassVar[tuple[str, str] | None] = ("released", "as released")
 
+    @property
+    def kind(self) -> str:
+        """How they were estimated."""
+        return self.method + self.caveat
+
     @classmethod
     def of(
         cls,

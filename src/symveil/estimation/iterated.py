@@ -24,6 +24,7 @@ from symveil.estimation.table import (
     projected,
     shares_of_rows,
 )
+from symveil.numbers.texts import percent
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
@@ -95,7 +96,7 @@ class Iterates:
             return ()
         return (
             f"the noise could not be undone (shrinkage {alpha:.2f}): these are the numbers of the private file as it "
-            f"is, and about {1 - self.agreement:.0%} of its symbols are noise; they are no estimates of the true "
+            f"is, and about {percent(1 - self.agreement)} of its symbols are noise; they are no estimates of the true "
             "sequences, and their order is that of the noise too; more sequences or a larger epsilon would say more",
         )
 
@@ -106,7 +107,7 @@ class Iterates:
         theta, alpha = self.theta(scale), self.shrinkage(scale)
         point = released + alpha * self.first_steps.sum(axis=0)
         bounded = self.agreement >= SURE_AGREEMENT and theta <= MOST_THETA
-        text = f"a second release left {self.agreement:.1%} of the symbols as they were; shrinkage {alpha:.2f}"
+        text = f"a second release left {percent(self.agreement, 3)} of the symbols as they were; shrinkage {alpha:.2f}"
         if bounded:
             more = f"intervals have a bias allowance, a heuristic (theta {theta:.2f}): no proof bounds the bias"
         else:

@@ -11,19 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ParameterError
+from symveil.numbers.texts import percent
 from symveil.pictures.charts import Whisker, heat_chart, whiskers_chart
 from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
     import pyarrow as pa
 
+SHOWN = 50
+"""Rows of a report."""
+COLUMNS = (
+    *("mean", "count", "released", "estimate", "standard_error"),
+    *("low", "high", "low_all", "high_all", "consistent"),
+)
+"""All columns of numbers that people are shown, in their order."""
 _MOST_BARS, _LARGEST_MAP = 30, 40
 _HOUR = re.compile(r"[0-9]{1,4}(?::[0-9]{2})?\s?h?")  # 7, 07, 07:30, 7h: bars stand in their order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NamedTable:
+class NamedTable(Reported):
     """What an estimate and a private count have in common: rows with names, the largest first.
 
     Parameters
@@ -182,7 +192,7 @@ class NamedTable:
         ]
         if all(_HOUR.fullmatch(bar.name) for bar in bars):
             bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
-        title = f"{self.statistic}: {self.what} with {self.confidence:.0%} intervals{self.caveat}"
+        title = f"{self.statistic}: {self.what} with {percent(self.confidence)} intervals{self.caveat}"
         return whiskers_chart(bars, title=title, reference=label).titled().to_svg()
 
     def _on_map(self, places: Mapping[str, Road]) -> str:
@@ -205,6 +215,32 @@ class NamedTable:
             return flows_svg(roads, {(a, b): value for (a, b), value in zip(names, values, strict=True)}, title=title)
         weights = {name[0]: value for name, value in zip(names, values, strict=True)}
         return road_weights_svg(roads, weights, title=title, heaviest=max(values, default=1.0))
+
+    @property
+    def kind(self) -> str:
+        """What kind of numbers they are, for the title of a table."""
+        return self.what
+
+    def report(self, top: int = SHOWN) -> Report:
+        """The first rows.
+
+        Rows are sorted by numbers that have noise, so the first ones are among those that noise has raised: the title
+        says which intervals hold for rows that were picked so.
+
+        Parameters
+        ----------
+        top
+            How many rows.
+        """
+        columns = [name for name in COLUMNS if name in self.numbers]
+        heads, rows = self.as_text(columns, top=top)
+        level = percent(self.confidence)
+        if "low_all" in columns:
+            covers = f"low all to high all covers all {len(self)} rows at once ({level}), also the largest"
+        else:
+            covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
+        heading = f"{self.statistic}: {len(rows)} of {len(self)} rows, {self.kind}\n{covers}"
+        return Report(title=heading, sections=(Section(heading, (Table.from_rows(heads, rows),)),))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

@@ -14,8 +14,7 @@ from scipy.special import ndtri
 
 from symveil.estimation.statistics import Batch
 from symveil.estimation.substitution_noise import SubstitutionNoise
-from symveil.estimation.table import EstimatedTable, Variances
-from symveil.estimation.table_estimator import TableEstimator, Target
+from symveil.estimation.table import EstimatedTable, TableEstimator, Target, Variances
 
 Floats = NDArray[np.float64]
 

@@ -18,12 +18,13 @@ from symveil.estimation.table import (
     FEWEST,
     EstimatedTable,
     RowShares,
+    TableEstimator,
+    Target,
     Variances,
     group_variance,
     projected,
     shares_of_rows,
 )
-from symveil.estimation.table_estimator import TableEstimator, Target
 
 _ONE_WINDOW = ("first", "last", "positions", "od")
 """Statistics that count each word at most once in a cell."""

@@ -2,18 +2,22 @@
 
 From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
 
-Random groups of words: how many, and which word is in which.
+Random groups of words: how many, and which word is in which. Words are added batch by batch (`TableEstimator`), so that
+variances of anything that is a sum over words can be estimated from the groups.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
+from symveil.estimation.statistics import Batch
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
@@ -289,3 +293,45 @@ def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
         f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
         "order, or a smaller alphabet"
     )
+
+
+Target = Literal["file", "population"]
+
+
+class TableEstimator(ABC):
+    """Sums over words, all of them and by group, until a table is made of them.
+
+    Parameters
+    ----------
+    target
+        "file": these words; "population": what they are a sample of.
+    groups
+        How many random groups words are in; 0 where none are needed.
+    """
+
+    def __init__(self, *, target: Target, groups: int) -> None:
+        self._target, self.groups = target, groups
+        self._sizes = np.zeros(max(groups, 1), dtype=np.int64)
+
+    def add(self, batch: Batch) -> None:
+        """Some more words."""
+        self._sizes += np.bincount(batch.groups, minlength=len(self._sizes))
+        self._add(batch)
+
+    @abstractmethod
+    def _add(self, batch: Batch) -> None:
+        """The same for the sums."""
+
+    @abstractmethod
+    def _group_sums(self) -> list[Floats]:
+        """What is estimated from each group of words."""
+
+    def _require_groups(self, cells: int) -> None:
+        """Refuse a table of so many cells where groups are too few for a variance."""
+        if self.groups < FEWEST:
+            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=cells)
+
+    def _by_groups(self, cells: int) -> Variances:
+        """The variances of a table of so many cells, from how much groups differ."""
+        self._require_groups(cells)
+        return Variances.from_groups(self._group_sums(), self._sizes)

@@ -20,6 +20,7 @@ from symveil.languages.language import Language, require_language
 from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words
+from symveil.numbers.texts import percent
 
 SEVERAL: tuple[int, ...] = (1, 2, 3, 4, 6, 8)
 """The b that a table shows beside "all"."""
@@ -87,7 +88,7 @@ class HiddenBy:
             return f"b = {self.adjacency} hides nothing"
         if where == [len(self.by_position) - 1] and where[0] > 0:
             return f"b = {self.adjacency} hides the last position only"
-        share = f"{100 * self.positions_with_alternatives:.0f} %"
+        share = percent(self.positions_with_alternatives)
         return f"b = {self.adjacency}: " + numbers.format(middle=f"{self.at_middle:.2g}", share=share)
 
 
@@ -285,7 +286,7 @@ def refuse_thin(language: Language, adjacency: Adjacency, lengths: Iterable[int]
         "adjacency",
         expected="a b within which at least half of the positions of a typical word have an alternative, or "
         f"`thin=True` ({_what_each_hides(language, middle)})",
-        found=f"{adjacency}, within which {100 * (1 - share):.0f} % of them have none",
+        found=f"{adjacency}, within which {percent(1 - share)} of them have none",
     )
 
 

@@ -13,6 +13,9 @@ from flint import arb
 from symveil.errors import ParameterError
 from symveil.numbers.conversions import upper_bound
 from symveil.numbers.rationals import at_least, exact, shown_at_least
+from symveil.numbers.texts import epsilon_text
+from symveil.reports.page import Reported
+from symveil.reports.report import Headline, Report, Section
 
 How = Literal["exact", "certified", "classic"]
 
@@ -53,7 +56,7 @@ def shown_loss(loss: float) -> float | str:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarantee:
+class Guarantee(Reported):
     """No two adjacent words make any released word more than e^ε times as likely.
 
     `how` is "exact" when some pair of adjacent words attains ε, "certified" when ε is a proved
@@ -131,9 +134,11 @@ class Guarantee:
             raise ParameterError("distance", expected="the guarantee of a mechanism with its words", found=distance)
         return self.curve.bound(distance)
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """The loss, and how it is known."""
         delta = f", δ = {shown_at_least(self.delta)}" if self.delta else ""
-        return f"<p>ε = {shown_at_least(self.epsilon)}{delta} <small>({self.how})</small></p>"
+        promised = Headline(f"ε = {epsilon_text(self.epsilon)}{delta}", "is what adjacent words lose at most", self.how)
+        return Report(title="Guarantee", sections=(Section("Guarantee", (promised,)),))
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""

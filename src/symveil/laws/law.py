@@ -29,6 +29,8 @@ from symveil.models.word import Codes, Metric
 from symveil.numbers.conversions import decimal, shortened, upper_bound
 from symveil.pictures.charts import bars_chart
 from symveil.pictures.marks import Chart
+from symveil.reports.page import Reported
+from symveil.reports.report import Picture, Report, Section, Table
 
 MOST_STATES = 200_000
 
@@ -196,7 +198,7 @@ class ErrorBounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistanceLaw:
+class DistanceLaw(Reported):
     """How far a released word lies from the true one: P(ℓ) for every distance ℓ that occurs.
 
     `probabilities[ℓ]` may underflow to 0.0 as a float; `log_probabilities[ℓ]` never does. With `or_more` the last
@@ -322,19 +324,14 @@ class DistanceLaw:
         """
         return self.chart().to_svg()
 
-    def _repr_html_(self) -> str:
+    def report(self) -> Report:
+        """The law as a picture and a table, and the expected error."""
         likeliest = np.sort(np.argsort(-self.probabilities, kind="stable")[:20])
         counts = self.counts
-        rows = "".join(
-            f"<tr><td>{self.label(index)}</td><td>{_shown(counts[index])}</td>"
-            f"<td>{self.probabilities[index]:.6g}</td></tr>"
-            for index in likeliest
-        )
-        what = "error" if self.metric == "hamming" else self.measured
-        return self.to_svg() + (
-            f"<table><caption>expected {what} {self.expected_error:.6g}</caption>"
-            f"<tr><th>{self.measured}</th><th>words</th><th>probability</th></tr>{rows}</table>"
-        )
+        rows = [(self.label(each), _shown(counts[each]), f"{self.probabilities[each]:.6g}") for each in likeliest]
+        table = Table.from_rows((self.measured, "words", "probability"), rows)
+        heading = f"Expected {'error' if self.metric == 'hamming' else self.measured}: {self.expected_error:.6g}"
+        return Report(title=heading, sections=(Section(heading, (Picture(self.to_svg(), "law"), table)),))
 
 
 def _shown(count: int | None) -> str:

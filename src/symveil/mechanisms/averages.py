@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symveil.bounds.prior import Prior
 from symveil.languages.any_length import AnyLength
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism

@@ -49,8 +49,17 @@ from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Metric, read_length
 from symveil.numbers.rationals import Number, spelled
-from symveil.parameters.declaration import Exact, Flag, OneOf, Table, Whole, declared, listing_fields
-from symveil.parameters.signature import check_names, described
+from symveil.parameters.declaration import (
+    Exact,
+    Flag,
+    OneOf,
+    Table,
+    Whole,
+    check_names,
+    declared,
+    described,
+    listing_fields,
+)
 
 AUTO = "auto"
 """Instead of a name: of the candidates that keep the promise, the one with the least expected error."""

@@ -23,13 +23,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.effort import MOST_BALANCED_WORDS, MOST_HALVES_WORK, halves_work
+from symveil.calibration.effort import is_compared_by_halves
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
@@ -82,7 +83,7 @@ class _Prospect:
     @property
     def certainly_classic(self) -> bool:
         """Whether exponential weights were searched over boxes and nothing was proved."""
-        searched = halves_work(self.weighting) > MOST_HALVES_WORK
+        searched = not is_compared_by_halves(self.weighting)
         return searched and self.mechanism.name == Exponential.name and self.mechanism.guarantee.how == "classic"
 
     def has_steps_of(self, other: _Prospect) -> bool:
@@ -348,9 +349,9 @@ def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: b
 def _is_balanced_quickly(balanced: Exponential, of_many_lengths: bool) -> bool:
     """Whether words are few or halves, so that a graceful rate with a balance takes half a minute at most."""
     weighting = balanced.weighting
-    if weighting is None or weighting.language.has_at_most(MOST_BALANCED_WORDS):
+    if weighting is None or weighting.language.has_at_most(CALIBRATION.now.balanced_words):
         return weighting is not None
-    return not of_many_lengths and halves_work(replace(weighting, adjacency=1)) <= MOST_HALVES_WORK
+    return not of_many_lengths and is_compared_by_halves(replace(weighting, adjacency=1))
 
 
 def _others(
@@ -420,7 +421,7 @@ def _capped(prospect: _Prospect) -> _Prospect:
 
 def _wastes(plain: Mechanism | None, weighting: Weighting) -> bool:
     """Whether a slower certificate of the plain mechanism may be worth it: the quick one left much of the budget."""
-    if not weighting.is_plain or not isinstance(plain, Exponential) or halves_work(weighting) <= MOST_HALVES_WORK:
+    if not weighting.is_plain or not isinstance(plain, Exponential) or is_compared_by_halves(weighting):
         return True
     return plain.rate * weighting.drops < _MUCH * plain.epsilon
 
@@ -429,7 +430,7 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     """Whether a certificate takes seconds, by swaps minutes: a function of the public model, not of ε, of no clock."""
     language = weighting.language
     symbols, adjacency = len(language.alphabet), weighting.adjacency
-    if not of_many_lengths and halves_work(weighting) <= MOST_HALVES_WORK:
+    if not of_many_lengths and is_compared_by_halves(weighting):
         return True
     if weighting.is_plain:
         small = symbols <= LIMITS.now.dense_symbols and adjacency <= LIMITS.now.sparse_adjacency

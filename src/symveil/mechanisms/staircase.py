@@ -28,7 +28,7 @@ from symveil.languages.language import Language
 from symveil.languages.run_laws import expected_errors as expected_errors_of
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency, Cap, read_step
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.law import Law
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision

@@ -6,8 +6,9 @@ the fields of forms, the schema of documents, the tables of the documentation an
 
 from __future__ import annotations
 
+import inspect
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
@@ -215,10 +216,10 @@ def _parameter(each: Field[Any]) -> Parameter:
     return Parameter(name=each.name, default=each.default, **declared_as)
 
 
-Described = TypeVar("Described", bound=type)
+Kind = TypeVar("Kind", bound=type)
 
 
-def listing_fields(kind: Described) -> Described:
+def listing_fields(kind: Kind) -> Kind:
     """The class, its docstring with a section that lists the fields: what each declares stands nowhere else.
 
     >>> from dataclasses import field
@@ -254,3 +255,136 @@ def _unindented(text: str) -> str:
 def plain_default(value: object) -> object:
     """A default as a signature shows it: a whole fraction as an integer."""
     return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+# --- functions that take a description as an object, or its fields by name ----------------------
+
+Described = TypeVar("Described")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def described(kind: type[Described], given: Described | None, named: dict[str, Any], *, name: str) -> Described:
+    """The object that was given as the parameter `name`, or the one that the named fields make.
+
+    `named` has parameters of this description and of others; those of this one are taken out of it.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Walk:
+    ...     steps: int = 2
+    >>> described(Walk, None, {"steps": 3}, name="walk"), described(Walk, Walk(), {}, name="walk")
+    (Walk(steps=3), Walk(steps=2))
+    """
+    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]  # a dataclass
+    own = {key: named.pop(key) for key in list(named) if key in known}
+    if given is None:
+        return kind(**own)
+    if not isinstance(given, kind):
+        raise ParameterError(name, expected=f"a {kind.__name__}", found=f"a {type(given).__name__}")
+    if own:
+        raise ParameterError(next(iter(own)), expected=f"it inside {name}, which was given", found="both")
+    return given
+
+
+def check_names(function: str, types: type, named: Mapping[str, Any], *, without: Iterable[str] = ()) -> None:
+    """Refuse names that a function does not take, as Python does."""
+    taken = set(types.__annotations__) - set(without)
+    unknown = next((name for name in named if name not in taken), None)
+    if unknown is not None:
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
+
+
+def shows_fields(
+    *kinds: type, types: type, first: tuple[str, ...], last: tuple[str, ...] = (), without: tuple[str, ...] = ()
+) -> Callable[[Function], Function]:
+    """Let a function's signature list the fields of descriptions that it takes by name, some first and some last.
+
+    Their types are those of `types`, the dictionary that the function takes them as; it takes none of `without`.
+    """
+
+    def decorate(function: Function) -> Function:
+        plain = inspect.signature(function)
+        own = {name: each for name, each in plain.parameters.items() if each.kind is not each.VAR_KEYWORD}
+        taken = {
+            each.name: inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.default is MISSING else plain_default(each.default),
+                annotation=types.__annotations__[each.name].__forward_arg__,
+            )
+            for kind in kinds
+            for each in fields(kind)
+            if each.name in types.__annotations__ and each.name not in without
+        }
+        positional = [each for each in own.values() if each.kind is not each.KEYWORD_ONLY]
+        by_name = {name: each for name, each in own.items() if each.kind is each.KEYWORD_ONLY}
+        everything = taken | by_name
+        ends = [[everything.pop(name) for name in names] for names in (first, last)]
+        ordered = [*ends[0], *everything.values(), *ends[1]]
+        function.__signature__ = plain.replace(parameters=[*positional, *ordered])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+# --- schemas and lists, for documents and for the documentation ---------------------------------
+
+
+def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What a JSON schema says about the fields of a description in a document: one entry for each.
+
+    Parameters
+    ----------
+    kind
+        The description.
+    without
+        Fields that its document does not have.
+
+    >>> from dataclasses import dataclass, field
+    >>> from symveil.parameters.declaration import Whole, declared
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Walk:
+    ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
+    >>> schema_of(Walk)
+    {'steps': {'type': 'integer', 'minimum': 0, 'description': 'How many steps.'}}
+    """
+    return {each.name: each.schema() for each in parameters_of(kind) if each.name not in without}
+
+
+def list_of(kind: type, *, taken_by: Callable[[str], tuple[str, ...]] | None = None) -> str:
+    """The fields of a description as a list, in Markdown; what an option means, its command and docstrings say.
+
+    A line has the name, the option where it is not the name with dashes, the label in a form, the default, who looks at
+    it, and the meaning of what has no option.
+
+    Parameters
+    ----------
+    kind
+        The description.
+    taken_by
+        Which mechanisms look at a parameter; empty: all.
+
+    >>> from dataclasses import dataclass, field
+    >>> from symveil.parameters.declaration import Whole, declared
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Walk:
+    ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
+    >>> print(list_of(Walk), end="")
+    * `steps`: *Steps*; 2.
+    """
+    lines = []
+    for each in parameters_of(kind):
+        takers = () if taken_by is None else taken_by(each.name)
+        only = f"Only {', '.join(takers)}." if takers else ""
+        facts = [f"*{each.label}*", _default(each)]
+        if each.option != f"--{each.name.replace('_', '-')}":
+            facts.insert(0, f"`{each.option}`" if each.option else "no option")
+        notes = [f"{each.help} {each.more}".strip() if each.option is None else "", only]
+        lines.append(" ".join(filter(None, [f"* `{each.name}`: {'; '.join(filter(None, facts))}.", *notes])))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _default(each: Parameter) -> str:
+    if each.required:
+        return "required"
+    return each.shown_default

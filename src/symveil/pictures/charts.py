@@ -324,8 +324,8 @@ def _exponents(values: Numbers) -> list[float]:
 
 # --- bars with names, from the left -----------------------------------------------------------------
 
-_ROWS_WIDTH, _ROWS_TOP = 720.0, 18.0
-_LONGEST_NAME = 230.0
+_ROWS_WIDTH, _ROWS_TOP = 560.0, 18.0
+_LONGEST_NAME, _SMALLEST = 200.0, 9.5
 _WHISKER_ROW, _WHISKER_FOOT, _WHISKER_RIGHT = 22.0, 62.0, 24.0
 _PAIR_BAR, _PAIR_ROW, _PAIR_FOOT, _PAIR_RIGHT = 9.0, 28.0, 40.0, 74.0
 
@@ -337,8 +337,7 @@ def whiskers_chart(bars: Sequence[Whisker], *, title: str, reference: str = "") 
     >>> "<title>a: 3 (2 to 4)</title>" in picture, ">as released<" in picture
     (True, True)
     """
-    names = [_shortened(bar.name) for bar in bars]
-    left = 16.0 + max((width(name, _SIZE) for name in names), default=0.0)
+    names, size, left = _named_rows([bar.name for bar in bars])
     values = [value for bar in bars for value in (bar.value, bar.high, bar.reference) if value is not None]
     highest = max((value for value in values if math.isfinite(value)), default=1.0) or 1.0
     top = _ROWS_TOP
@@ -359,7 +358,7 @@ def whiskers_chart(bars: Sequence[Whisker], *, title: str, reference: str = "") 
         marks.append(Line(((low, middle), (high, middle)), INK, 1.4))
         if bar.reference is not None:
             marks += _cross(at(bar.reference), middle)
-        marks.append(Label(left - 8, middle + 4, name, INK, "end", hint=hint))
+        marks.append(Label(left - 8, middle + 4, name, INK, "end", size, hint=hint))
     if reference:
         marks += [*_cross(left + 5, ground + 38), Label(left + 16, ground + 42, reference, RED, "start")]
     return Chart(title, _ROWS_WIDTH, ground + _WHISKER_FOOT, tuple(marks))
@@ -374,14 +373,13 @@ def paired_bars_chart(
     >>> picture.count("<rect"), ">0.25<" in picture
     (5, True)
     """
-    shown = [_shortened(name) for name in names]
-    left = 22 + max((width(name, _SIZE) for name in shown), default=0.0)
+    shown, size, left = _named_rows(names)
     highest = max((*first, *second), default=0.0) or 1.0
     high = _ROWS_TOP + _PAIR_ROW * len(names) + _PAIR_FOOT
     marks: list[Mark] = []
     for row, (name, *values) in enumerate(zip(shown, first, second, strict=True)):
         y = _ROWS_TOP + row * _PAIR_ROW
-        marks.append(Label(left - 8, y + _PAIR_BAR + _SIZE * 0.36, name, INK, "end"))
+        marks.append(Label(left - 8, y + _PAIR_BAR + size * 0.36, name, INK, "end", size))
         for index, value in enumerate(values):
             wide, top = max(0.0, value) / highest * (_ROWS_WIDTH - left - _PAIR_RIGHT), y + index * (_PAIR_BAR + 1)
             marks.append(Box(left, top, wide, _PAIR_BAR, PALETTE[index]))
@@ -397,8 +395,16 @@ def _cross(x: float, y: float) -> list[Mark]:
     return [Line(((x - 4, y - 4 * way), (x + 4, y + 4 * way)), RED, 1.5) for way in (1, -1)]
 
 
-def _shortened(name: str, longest: float = _LONGEST_NAME, size: float = _SIZE) -> str:
-    """The name, or its beginning where it would leave no room for bars."""
+def _named_rows(names: Sequence[str]) -> tuple[list[str], float, float]:
+    """Names that leave room for bars, in smaller letters where some are long; their size; and where the bars begin."""
+    longest = max((width(name, _SIZE) for name in names), default=0.0)
+    size = max(_SMALLEST, _SIZE * min(1.0, _LONGEST_NAME / (longest or 1.0)))
+    shown = [_shortened(name, _LONGEST_NAME, size) for name in names]
+    return shown, size, 18.0 + max((width(name, size) for name in shown), default=0.0)
+
+
+def _shortened(name: str, longest: float, size: float) -> str:
+    """The name, or its beginning where it would be too long."""
     if width(name, size) <= longest:
         return name
     while name and width(name + "…", size) > longest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
@@ -33,17 +34,24 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; } p.lead {
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.word { font-family: ui-monospace, monospace; font-size: .88rem; }
+td.word { font-family: ui-monospace, monospace; font-size: .88rem; min-width: 12em; overflow-wrap: anywhere; }
 td.word b { color: var(--mark); }
 p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9rem; font-weight: 600; }
 p.large { margin: 0; font-size: 1.6rem; } p.quiet { color: var(--soft); } p.sentence { font-size: 1.15rem; }
 dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
                              grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
+.halves { display: grid; gap: 0 1.6rem; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
+.halves > section { min-width: 0; } .halves figure svg { min-width: 22rem; }
+p.command { white-space: pre; width: max-content; font-family: ui-monospace, monospace; }
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; overflow-wrap: anywhere; }
 .pictures figure svg { min-width: 0; } figcaption { color: var(--soft); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
 figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
 """
+
+
+_BOX = '<div class="scroll" tabindex="0" role="group" aria-label="{}">'
+"""What is wider than the screen scrolls in, also by keyboard."""
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_columns: Sequence[int] = ()) -> str:
@@ -58,8 +66,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_column
         + "</tr>\n"
         for row in rows
     )
-    box = '<div class="scroll" tabindex="0" role="group" aria-label="table">'  # which scrolls by keyboard, too
-    return f"{box}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
+    return f"{_BOX.format('table')}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
 
 
 def _figure(svg: str, caption: str = "") -> str:
@@ -86,15 +93,20 @@ def report_page(report: Report) -> str:
         warned = tuple(Text(f"{each[:1].upper()}{each[1:]}.", "warning") for each in report.warnings)
         sections = (Section("Before you read on", warned), *sections)
     title, lead = html.escape(report.title), html.escape(report.lead)
-    body = "\n".join(
-        f"<section><h2>{html.escape(section.heading)}</h2>\n{section_html(section)}</section>" for section in sections
-    )
+    body = ""
+    for half, group in groupby(sections, key=lambda section: section.half):
+        shown = "\n".join(map(_section, group))
+        body += f'<div class="halves">{shown}</div>\n' if half else f"{shown}\n"
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
-        f'<body><h1>{title}</h1><p class="lead">{lead}</p>\n{body}\n</body></html>\n'
+        f'<body><h1>{title}</h1><p class="lead">{lead}</p>\n{body}</body></html>\n'
     )
+
+
+def _section(section: Section) -> str:
+    return f"<section><h2>{html.escape(section.heading)}</h2>\n{section_html(section)}</section>"
 
 
 def section_html(section: Section, picture: Callable[[Picture], str] | None = None) -> str:
@@ -115,6 +127,31 @@ def section_html(section: Section, picture: Callable[[Picture], str] | None = No
     return "".join(shown)
 
 
+def notebook_html(report: Report) -> str:
+    """A report in a notebook, below its warnings and above its notes.
+
+    >>> from symveil.reports.report import text_report
+    >>> notebook_html(text_report("A walk", ["3 steps"]))
+    '<div><b>A walk</b><p>3 steps</p></div>'
+    """
+    warned = "".join(f"<p><b>{text_html(each)}</b></p>" for each in report.warnings)
+    shown = "".join(f"<b>{html.escape(each.heading)}</b>{section_html(each)}" for each in report.sections)
+    return f"<div>{warned}{shown}{''.join(f'<p>{text_html(each)}</p>' for each in report.notes)}</div>"
+
+
+class Reported(ABC):
+    """A result that makes a report, and so is shown in notebooks."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def report(self) -> Report:
+        """What it says: facts, tables, pictures and sentences."""
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self.report())
+
+
 def part_html(part: Part) -> str:
     """A part of a section as HTML.
 
@@ -128,7 +165,8 @@ def part_html(part: Part) -> str:
             return f"<div>{number}<p>{text_html(part.meaning)}</p></div>"
         case Text():
             kind = "" if part.kind == "plain" else f' class="{part.kind}"'
-            return f"<p{kind}>{text_html(part.text)}</p>"
+            shown = f"<p{kind}>{text_html(part.text)}</p>"
+            return f"{_BOX.format('command')}{shown}</div>" if part.kind == "command" else shown
         case Listing():
             return f"<ul>{''.join(f'<li>{text_html(item)}</li>' for item in part.items)}</ul>"
         case Facts():

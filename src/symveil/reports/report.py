@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["plain", "quiet", "warning", "sentence", "word true"]
+Kind = Literal["plain", "quiet", "warning", "sentence", "word true", "command"]
 
 
 class Marked(tuple[str, ...]):

@@ -5,15 +5,16 @@ A field that is not shown is not read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
 from symveil.laws.parameters import Adjacency
-from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice, takers
+from symveil.mechanisms.choice import AUTO, BY_NAME, REGISTERED, MechanismChoice, takers
 from symveil.parameters.declaration import File, Flag, OneOf, Parameter, parameters_of
+from symveil.studio.forms import Form
 
 NOT_HERE = {"not_private": "mechanisms that only reproduce a paper are for the command line"}
 """The parameters that no form has, and why."""
@@ -61,14 +62,34 @@ def _shown_when(name: str) -> str:
 SHOWN_WHEN = {name: _shown_when(name) for name in FIELDS}
 
 
-def _default(each: Parameter) -> str:
+def usual_value(each: Parameter) -> str:
+    """What a form says of a parameter at first."""
     if isinstance(each.domain, OneOf) and each.default is None:
         return AUTO
     return "no" if isinstance(each.domain, Flag) else each.shown_default
 
 
-DEFAULTS = {name: _default(each) for name, each in FIELDS.items()} | {"beyond": "graceful", "max_length": "16"}
+DEFAULTS = {name: usual_value(each) for name, each in FIELDS.items()} | {"beyond": "graceful", "max_length": "16"}
 """What a form says at first: the defaults of the fields; where lengths are secret, a bound to look at."""
+
+
+def mechanism_field(form: Form, name: str, *, usual: str | None = None, kinds: Collection[str] = ()) -> str:
+    """The field of a parameter of the mechanism; those that are not private stay on the command line.
+
+    Parameters
+    ----------
+    form
+        Of the panel.
+    name
+        Of the parameter.
+    usual
+        The value with which it is left out of links.
+    kinds
+        Which mechanisms there are to choose from; empty: all.
+    """
+    private = [(kind.name, kind.label) for kind in REGISTERED if kind.private and (not kinds or kind.name in kinds)]
+    options = [(AUTO, "the best for these numbers"), *private] if name == "mechanism" else ()
+    return form.parameter(FIELDS[name], when=SHOWN_WHEN[name], options=options, usual=usual)
 
 
 def holds(condition: str, values: Mapping[str, str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +10,27 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Metric
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import shown_at_least
-from symveil.reports.report import Report, Section, Table, facts_report
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, LossAtDistance, audit
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Text
+from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
 from symveil.verification.chain_audit import audit_by_chain
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Reported):
     """A verdict, whether everything that the mechanism releases is the empty word, and what its user should know."""
 
     verdict: AuditVerdict
     tells_nothing: bool
     notes: tuple[str, ...]
+    metric: Metric
+
+    def report(self) -> Report:
+        """The verdict, with what its user should know."""
+        report = self.verdict.report(self.metric)
+        nothing = "Outputs: always the empty word, which reveals nothing; a larger epsilon would allow more."
+        further = (Section("Outputs", (Text(nothing),)),) if self.tells_nothing else ()
+        return replace(report, sections=(*report.sections, *further), notes=self.notes)
 
 
 def audit_choice(
@@ -72,47 +79,4 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes))
-
-
-def audit_report(result: AuditReport, metric: Metric) -> Report:
-    """The worst case beside what was promised, who attains it, and the loss at every distance.
-
-    Parameters
-    ----------
-    result
-        Of an audit.
-    metric
-        What distances count.
-    """
-    verdict = result.verdict
-    rounding = ", up to the rounding of logarithms" if verdict.worst_epsilon > verdict.nominal_epsilon else ""
-    facts = [
-        ("mechanism", verdict.mechanism),
-        ("promised", f"epsilon = {shown_at_least(verdict.nominal_epsilon)}"),
-        ("worst case", f"epsilon = {shown_at_least(verdict.worst_epsilon, 9)} over {verdict.pairs_checked} pairs"),
-        ("private", f"yes{rounding}" if verdict.private else "NO"),
-    ]
-    if result.tells_nothing:
-        facts.append(("outputs", "always the empty word, which reveals nothing; a larger epsilon would allow more"))
-    if verdict.longer_outputs_epsilon is not None:
-        proved = shown_at_least(verdict.longer_outputs_epsilon, 9)
-        facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {verdict.outputs_up_to} symbols"))
-    if verdict.witness:
-        facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in verdict.witness.items()]
-    further = []
-    if verdict.by_distance:
-        unit = "edits apart, up to" if metric == "levenshtein" else "symbols apart, up to"
-        columns = (unit, "largest loss, enumerated", "proved bound")
-        table = Table.from_rows(columns, [_row(row) for row in verdict.by_distance])
-        further.append(Section("Loss by distance", (table,)))
-    return replace(facts_report("Audit", facts, *further), notes=result.notes)
-
-
-def _row(row: LossAtDistance) -> tuple[str, str, str]:
-    """Both numbers as they are rounded against the claim; what is broken is marked."""
-
-    def shown(loss: float | None) -> str:
-        return "—" if loss is None else "not bounded" if loss == math.inf else shown_at_least(loss, 9)
-
-    return str(row.distance), shown(row.enumerated) + ("" if row.kept else " EXCEEDS THE BOUND"), shown(row.proved)
+    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes), choice.metric)

@@ -60,7 +60,7 @@ from symveil.storage.files import digest_of
 from symveil.tasks.parameters import RunOptions, no_pyspark
 
 # Fields that both a count and a law have.
-PLACES = declared("Where symbols lie: CSV with symbol, x, y.", label="Places", domain=File())
+COORDINATES = declared("Where symbols lie: CSV with symbol, x, y.", label="Places", domain=File())
 ZONES = declared(
     "Zones: a grid such as 6 or 6x4 over the places, or CSV with symbol, zone.",
     label="Zones",

@@ -30,10 +30,12 @@ from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
-from symveil.mechanisms.attacker.view import percent, view_from_document
+from symveil.mechanisms.attacker.view import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.numbers.rationals import spelled
+from symveil.numbers.texts import percent
 from symveil.release.batch import encode_lists
+from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
 from symveil.release.spec import LocalSpec
 from symveil.tasks.check_central import check_central
 from symveil.tasks.checks import (
@@ -47,7 +49,6 @@ from symveil.tasks.checks import (
 )
 from symveil.tasks.enforce_log import log_policy
 from symveil.tasks.opacity import load_system
-from symveil.tasks.private_file import PrivateFile, beside, model_path, release_from_manifest
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
 """Up to this length a guarantee is computed for words that only the manifest speaks of."""

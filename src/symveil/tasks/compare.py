@@ -40,14 +40,15 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
-from symveil.parameters.signature import check_names, shows_fields
+from symveil.parameters.declaration import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
+from symveil.release.private_file import PrivateFile
+from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared, notebook_html
+from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared
 from symveil.tasks.parameters import FileReading
-from symveil.tasks.private_file import PrivateFile
 from symveil.tasks.synthesize import what_it_is
 
 Source = str | Path | Iterable[Word]
@@ -239,7 +240,7 @@ class ComparedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparison:
+class Comparison(Reported):
     """What was found. It depends on the secret sequences: for their holder only.
 
     >>> found = compare(["abca", "abc"], ["abca", "acc"])
@@ -298,9 +299,6 @@ class Comparison:
         title = f"For the holder only: {len(self.true.words):,} true sequences, {len(self.private.words):,} {other}"
         left_out = (f"{name} is left out: {why}" for name, why in self.left_out.items())
         return compared(self.metrics, METRICS, title=title, notes=left_out)
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.report())
 
     def spelled(self, codes: Iterable[int]) -> list[str]:
         """The symbols of codes."""

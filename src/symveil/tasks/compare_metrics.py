@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from symveil.reports.page import section_html, text_html
 from symveil.reports.report import Report, Section, Table
 
 HOLDER_ONLY = (
@@ -102,8 +101,3 @@ def compared(
     ]
     table = Table.from_rows(("metric", "value", "best", "of", "as in", "name"), rows, words=(5,))
     return Report(title=title, sections=(Section(title, (table,)),), notes=tuple(notes), warnings=(HOLDER_ONLY,))
-
-
-def notebook_html(report: Report) -> str:
-    """A comparison in a notebook, below whom it is for."""
-    return f"<p><b>{text_html(HOLDER_ONLY)}</b></p>{''.join(map(section_html, report.sections))}"

@@ -17,7 +17,7 @@ from symveil.tasks.compare import Comparison
 from symveil.tasks.compare_tables import TableComparison
 
 _SHOWN, _SHOWN_WAITS, _SHOWN_CYCLES = 20, 12, 0.97
-_HALF, _WHOLE = 520.0, 720.0
+_HALF = 520.0  # as two charts stand side by side
 _UNITS = (("days", DAY), ("hours", HOUR), ("minutes", 60), ("seconds", 1))
 _LABELS = ("true", "private")
 _STYLES: tuple[Style, Style] = ("solid", "dashed")
@@ -68,17 +68,17 @@ def comparison_sections(comparison: Comparison) -> Iterable[Section]:
         yield Section("On the map", _maps(comparison))
     if comparison.times is not None:
         yield from _times(*comparison.times, comparison)
-    yield Section("Visits", _visits(comparison))
-    yield Section("Origins and destinations", _origins(comparison))
-    yield Section("Lengths", _lengths(comparison))
+    yield Section("Visits", _visits(comparison), half=True)
+    yield Section("Lengths", _lengths(comparison), half=True)
     if comparison.diameters is not None:
         ends, *counts = comparison.diameters
         curves = [
             Curve(label, (ends[1:] + ends[:-1]) / 2, _shares(each), style) for label, each, style in _styled(counts)
         ]
-        yield Section("Diameters", (_curves(curves, "diameters", "diameter (unit of the map)"),))
+        yield Section("Diameters", (_curves(curves, "diameters", "diameter (unit of the map)"),), half=True)
+    yield Section("Origins and destinations", _origins(comparison), half=True)
+    yield Section("Which symbol follows which", _pairs(comparison), half=True)
     yield Section("Frequent patterns", _patterns(comparison))
-    yield Section("Which symbol follows which", _pairs(comparison))
 
 
 def _visits(comparison: Comparison) -> tuple[Part, ...]:
@@ -113,7 +113,7 @@ def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Ite
         hours = np.arange(24)
         shares = [_shares(np.bincount(hour_of(each), minlength=24)) for each in starts]
         curves = [Curve(label, hours, own, style) for label, own, style in zip(_LABELS, shares, _STYLES, strict=True)]
-        yield Section("Hours", (_curves(curves, "starts by the hour", "hour of the day", wide=_HALF),), half=True)
+        yield Section("Hours", (_curves(curves, "starts by the hour", "hour of the day"),), half=True)
     cycles = (true.cycles(), private.cycles())
     if all(map(len, cycles)):
         at = np.linspace(0, _SHOWN_CYCLES, 60)
@@ -122,9 +122,7 @@ def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Ite
             Curve(label, np.quantile(own, at) / seconds, at, style)
             for label, own, style in zip(_LABELS, cycles, _STYLES, strict=True)
         ]
-        yield Section(
-            "Cycle times", (_curves(curves, "done within", f"{unit} from the first event", wide=_HALF),), half=True
-        )
+        yield Section("Cycle times", (_curves(curves, "done within", f"{unit} from the first event"),), half=True)
     own, theirs = _median_waits(true), _median_waits(private)
     moves = [move for move in own if move in theirs][:_SHOWN_WAITS]
     if moves:
@@ -132,7 +130,7 @@ def _times(true: TimedWords, private: TimedWords, comparison: Comparison) -> Ite
         names = [" → ".join(comparison.spelled(divmod(move, true.words.symbols))) for move in moves]
         text = f"The median wait in {unit} of the {len(moves)} most frequent moves."
         one, other = ([each[move] / seconds for move in moves] for each in (own, theirs))
-        yield Section("Waits", (Text(text), _bars(names, one, other, "median waits")))
+        yield Section("Waits", (Text(text), _bars(names, one, other, "median waits")), half=True)
 
 
 def _median_waits(timed: TimedWords) -> dict[int, float]:
@@ -232,8 +230,8 @@ def _bars(names: Sequence[str], one: Iterable[float], other: Iterable[float], ti
     return Picture(chart.to_svg(), title.replace(" ", "-"))
 
 
-def _curves(curves: list[Curve], title: str, across: str, *, wide: float = _WHOLE) -> Picture:
-    chart = curves_chart(curves, title=title, x_label=across, y_label="share of sequences", wide=wide)
+def _curves(curves: list[Curve], title: str, across: str) -> Picture:
+    chart = curves_chart(curves, title=title, x_label=across, y_label="share of sequences", wide=_HALF)
     return Picture(chart.to_svg(), title.replace(" ", "-"))
 
 

@@ -20,10 +20,11 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
+from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.tasks.central_files import central_manifest, read_counts
 from symveil.tasks.compare import read_words
-from symveil.tasks.compare_metrics import HOLDER_ONLY, TABLE_METRICS, compared, notebook_html
+from symveil.tasks.compare_metrics import HOLDER_ONLY, TABLE_METRICS, compared
 
 _ANY_LENGTH = 1 << 40
 _DIFFERENCES = 20
@@ -33,7 +34,7 @@ Cell = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableComparison:
+class TableComparison(Reported):
     """What was found. It depends on the secret sequences: for their holder only.
 
     Parameters
@@ -84,9 +85,6 @@ class TableComparison:
         """The metrics, and what the table covers."""
         title = f"For the holder only: {self.sequences:,} true sequences, {self.what}"
         return compared(self.metrics, TABLE_METRICS, title=title, notes=self.counts.notes)
-
-    def _repr_html_(self) -> str:
-        return notebook_html(self.report())
 
 
 def is_table(private: object) -> bool:

@@ -26,17 +26,16 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
-from symveil.parameters.declaration import Domain, Whole, declared, listing_fields
-from symveil.parameters.signature import check_names, described, shows_fields
+from symveil.parameters.declaration import Domain, Whole, check_names, declared, described, listing_fields, shows_fields
 from symveil.randomness import RecordKey, new_release_key
 from symveil.release.central_job import Beside, FileWords, ObservedSymbols
 from symveil.release.central_spec import CentralSpec
 from symveil.release.protocol import new_release_id
 from symveil.tasks.central_files import (
+    COORDINATES,
     DURATIONS,
     NEIGHBOURS,
     PERIOD,
-    PLACES,
     TIMEZONE,
     ZONES,
     CentralFile,
@@ -70,7 +69,7 @@ class CountOptions:
         ),
     )
     zones: str | Path | None = field(default=None, metadata=ZONES)
-    places: str | Path | None = field(default=None, metadata=PLACES)
+    places: str | Path | None = field(default=None, metadata=COORDINATES)
     max_length: int | None = field(
         default=None,
         metadata=declared(

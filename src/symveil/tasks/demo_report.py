@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, millford, town_plan
 from symveil.languages.runs import runs
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker.view import percent
 from symveil.numbers.rationals import shown_at_least, spelled
+from symveil.numbers.texts import percent
 from symveil.pictures.charts import Curve, Whisker, curves_chart, whiskers_chart
 from symveil.pictures.road_map import road_weights_svg
 from symveil.pictures.town_map import town_svg
@@ -83,7 +83,7 @@ def _releases(demo: Demo) -> Table:
             spelled(row.per_block),
             f"{shown_at_least(row.guarantee['epsilon'])} ({row.guarantee['how']})",
             f"{row.expected_error:.2f}",
-            f"{row.unchanged_trips:.0%}",
+            percent(row.unchanged_trips),
             "yes" if row.checked else "NO",
             f"{min(curve.at(row.epsilon) for curve in demo.curves[:-1]):.2f}",
             f"{percent(row.attacker.symbol.after)} of blocks",

@@ -12,9 +12,10 @@ from symveil.central.noise import Quality
 from symveil.errors import SymveilWarning
 from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
-from symveil.mechanisms.attacker.view import AttackerView, percent
+from symveil.mechanisms.attacker.view import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, exact, shown_at_least
+from symveil.numbers.texts import percent
 
 _HIDES_LITTLE = "an attacker is right nine times in ten: this setting hides little"
 
@@ -115,9 +116,31 @@ def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
     if dropped <= DROPPED * total:
         return []
     return [
-        f"{dropped:,} of {total:,} sequences ({100 * dropped / total:.1f} %) are left out, because the alphabet or the "
+        f"{dropped:,} of {total:,} sequences ({percent(dropped / total, 3)}) are left out, because the alphabet or the "
         "model does not have them: what is released is no picture of all of them"
     ]
+
+
+def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
+    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
+
+    Parameters
+    ----------
+    promise
+        The manifest of a model.
+    quality
+        The noise that the model was learned from.
+    """
+    if promise is None or quality is None or "times" not in promise:
+        return ()
+    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
+    needed = ENOUGH_FOR_TIMES / epsilon
+    if quality.persons >= needed:
+        return ()
+    return (
+        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
+        "this epsilon; count times instead (symveil count --time), which costs less",
+    )
 
 
 def dropped_ids(names: Sequence[str]) -> list[str]:
@@ -147,7 +170,7 @@ def thin_protection(protection: Protection | None) -> list[str]:
     if protection is None or not protection.thin:
         return []
     near, share = protection.neighbours_within_adjacency, protection.positions_with_alternatives
-    where = "" if share is None else f", and {100 * (1 - share):.0f} % of its positions have no alternative"
+    where = "" if share is None else f", and {percent(1 - share)} of its positions have no alternative"
     return [
         f"protection is thin: on average {near:.3g} feasible words lie within the adjacency of a word{where}; a larger "
         "adjacency may hide more"
@@ -370,25 +393,3 @@ def given_up_notes(mechanism: Mechanism) -> list[str]:
     """
     price = [] if mechanism.price_of_grace is None else [mechanism.price_of_grace]
     return price if mechanism.given_up is None else [f"given up: {mechanism.given_up}", *price]
-
-
-def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
-
-    Parameters
-    ----------
-    promise
-        The manifest of a model.
-    quality
-        The noise that the model was learned from.
-    """
-    if promise is None or quality is None or "times" not in promise:
-        return ()
-    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
-    needed = ENOUGH_FOR_TIMES / epsilon
-    if quality.persons >= needed:
-        return ()
-    return (
-        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
-        "this epsilon; count times instead (symveil count --time), which costs less",
-    )

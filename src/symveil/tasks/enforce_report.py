@@ -1,18 +1,16 @@
-"""What enforces opacity, as reports: what a policy shows and costs, what a function or a supervisor does."""
+"""What a policy that enforces opacity shows and costs, as a report."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from symveil.enforcement.synthesize import Synthesis
 from symveil.numbers.rationals import shown_at_least, shown_at_most
-from symveil.reports.number_texts import fraction_text
+from symveil.numbers.texts import fraction_text
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.tasks.enforce import read_probability
 from symveil.verification.opacity import run_observations
 
 _TITLE = "Enforcement"
-_MOST_REFUTING = 5
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 
 
@@ -40,48 +38,6 @@ def enforcement_report(document: dict[str, Any]) -> Report:
     ]
     strings = _sensitive_section(document["sensitive"], document["sensitive_count"])
     return Report(title=_TITLE, sections=(strings, Section(_TITLE, (Facts.from_rows(facts),))))
-
-
-def synthesis_report(synthesis: Synthesis) -> Report:
-    """Whether a function or a supervisor hides the secrets, what it costs, and why where there is none."""
-    facts = [("policy", synthesis.policy), (synthesis.question.property_name, _answer(synthesis))]
-    if synthesis.refutation is not None:
-        listed = [" ".join(each) or "nothing at all" for each in synthesis.refutation[:_MOST_REFUTING]]
-        more = len(synthesis.refutation) - len(listed)
-        shown = ", ".join(listed) + (f" and {more} more" if more else "")
-        if synthesis.policy == "supervisor":
-            why = f"no disabling of such events prevents {shown}, which gives a secret away"
-        elif len(synthesis.refutation) == 1:
-            why = f"whatever is shown for {shown}, a secret is given away"
-        else:
-            why = f"every function gives a secret away for one of: {shown}"
-        facts.append(("why", why))
-    for machine in (synthesis.function, synthesis.supervisor):
-        if machine is not None:
-            facts.append(("found", repr(machine).partition("(")[2].removesuffix(")")))
-    if synthesis.cost is not None:
-        total = "no bound" if synthesis.cost.total is None else f"at most {synthesis.cost.total}"
-        facts.append(("cost", f"in total {total}; at most {synthesis.cost.per_event} per event in the long run"))
-    for name, violation in (("before", synthesis.violation_before), ("after", synthesis.violation_after)):
-        if violation is not None:
-            shown = fraction_text(violation.exact) if violation.exact is not None else f"{float(violation):.9g}"
-            facts.append((f"violation {name}", shown))
-    return facts_report(_TITLE, facts)
-
-
-def _answer(synthesis: Synthesis) -> str:
-    informed = synthesis.informed_verdict
-    if synthesis.already_opaque:
-        return "already opaque: nothing has to be changed"
-    if synthesis.possible is False and synthesis.policy == "supervisor":
-        return "cannot be enforced by disabling controllable events that are observed"
-    if synthesis.possible is False:
-        return "cannot be enforced"
-    if synthesis.supervisor is not None or (informed is not None and informed.holds):
-        return "holds, also if the observer knows"
-    if synthesis.possible is None:
-        return "not found for an observer who knows; there is one only against others"
-    return "holds for an observer who does not know the function"
 
 
 def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None) -> Section:

@@ -20,16 +20,15 @@ from symveil.estimation.presence import Presence, useful_length
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
 from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables
-from symveil.estimation.table import EstimatedTable, group_count
-from symveil.estimation.table_estimator import Target
+from symveil.estimation.table import EstimatedTable, Target, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
 from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.release.private_file import PrivateFile
+from symveil.release.rerelease import noise_of, noise_of_mechanism
 from symveil.release.spec import LocalSpec
 from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
 from symveil.tasks.estimate_times import DURATIONS, TIMED, estimate_times
-from symveil.tasks.private_file import PrivateFile
-from symveil.tasks.rerelease import noise_of, noise_of_mechanism
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""

@@ -23,9 +23,10 @@ from symveil.estimation.table import FEWEST, EstimatedTable, group_count, projec
 from symveil.languages.any_length import gathered
 from symveil.mechanisms.online.mechanism import Online
 from symveil.models.word import Codes, Lengths, split_words
+from symveil.numbers.texts import percent
 from symveil.randomness import BitSource, NotPrivateSeededBits
-from symveil.tasks.private_file import PrivateFile
-from symveil.tasks.rerelease import Rerelease
+from symveil.release.private_file import PrivateFile
+from symveil.release.rerelease import Rerelease
 
 _MOST_CELLS = 4_000_000
 _CHAINS = 2
@@ -138,8 +139,9 @@ class _Chains:
         agreement = self._same / self._symbols if self._symbols else 1.0
         if agreement < LEAST_AGREEMENT:
             raise InputError(
-                f"estimate: expected a release that leaves at least {LEAST_AGREEMENT:.0%} of the symbols as they are, "
-                f"found {agreement:.0%}: nothing can be said from it; {_enough(self._released, LEAST_AGREEMENT)}"
+                f"estimate: expected a release that leaves at least {percent(LEAST_AGREEMENT)} of the symbols as they "
+                f"are, found {percent(agreement)}: nothing can be said from it; "
+                f"{_enough(self._released, LEAST_AGREEMENT)}"
             )
         return agreement
 

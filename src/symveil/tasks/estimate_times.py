@@ -12,8 +12,8 @@ from symveil.estimation.estimate import Estimate
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.mechanisms.timed_events import choose_event_law
+from symveil.release.private_file import PrivateFile
 from symveil.release.timed import TimedEvents
-from symveil.tasks.private_file import PrivateFile
 
 DURATIONS = "durations"
 TIMED = "times"

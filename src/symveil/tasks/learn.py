@@ -24,7 +24,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.signature import check_names, shows_fields
+from symveil.parameters.declaration import check_names, shows_fields
 from symveil.tasks.parameters import FileReading
 
 _MOST_TRANSITIONS = 10_000_000

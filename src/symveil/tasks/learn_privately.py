@@ -35,17 +35,27 @@ from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import Domain, File, Flag, OneOf, Several, declared, listing_fields
-from symveil.parameters.signature import check_names, described, shows_fields
+from symveil.parameters.declaration import (
+    Domain,
+    File,
+    Flag,
+    OneOf,
+    Several,
+    check_names,
+    declared,
+    described,
+    listing_fields,
+    shows_fields,
+)
 from symveil.pictures.road_map import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
 from symveil.release.central_spec import CentralSpec
 from symveil.tasks.central_files import (
+    COORDINATES,
     DURATIONS,
     NEIGHBOURS,
     PERIOD,
-    PLACES,
     TIMEZONE,
     ZONES,
     CentralFile,
@@ -99,7 +109,7 @@ class LearnedPrivately(CentralFile):
 class LearnOptions:
     """Which law is learned, and what is public about it."""
 
-    places: str | Path | None = field(default=None, metadata=PLACES)
+    places: str | Path | None = field(default=None, metadata=COORDINATES)
     zones: str | Path | None = field(default=None, metadata=ZONES)
     kind: LawKind = field(
         default="auto",

@@ -20,7 +20,8 @@ from symveil.models.stochastic_system import (
 )
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
-from symveil.reports.number_texts import fraction_text
+from symveil.numbers.texts import fraction_text
+from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
@@ -32,12 +33,27 @@ from symveil.verification.opacity.violation import ViolationProbability, read_wi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpacityReport:
+class OpacityReport(Reported):
     """A verdict and, for a stochastic system, the probability of a violation."""
 
     verdict: OpacityVerdict
     violation: ViolationProbability | None
     theta: Fraction | None
+
+    def report(self) -> Report:
+        """The verdict, its witness, and how probable a violation is."""
+        verdict, violation = self.verdict, self.violation
+        answer = {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
+        facts = [(verdict.property_name, answer)]
+        if self.theta is not None:
+            facts.append(("threshold", f"theta = {self.theta}"))
+        if verdict.witness is not None:
+            witness = " ".join(verdict.witness) or "before anything is observed"
+            facts += [("a shortest violation", witness), ("why", verdict.reason)]
+        if violation is not None:
+            facts.append(("probability of a violation", _probability(violation)))
+        facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
+        return facts_report("Opacity", facts)
 
     @property
     def holds(self) -> bool | None:
@@ -266,22 +282,6 @@ def judge_opacity(
         # what happens later is not asked for; another violation may fit, and the probability says so
         verdict = replace(verdict, witness=None, exposed_after=None, estimate=None)
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
-
-
-def opacity_report(judged: OpacityReport) -> Report:
-    """The verdict, its witness, and how probable a violation is."""
-    verdict, violation = judged.verdict, judged.violation
-    answer = {True: "holds", False: "does not hold", None: "undecided"}[judged.holds]
-    facts = [(verdict.property_name, answer)]
-    if judged.theta is not None:
-        facts.append(("threshold", f"theta = {judged.theta}"))
-    if verdict.witness is not None:
-        witness = " ".join(verdict.witness) or "before anything is observed"
-        facts += [("a shortest violation", witness), ("why", verdict.reason)]
-    if violation is not None:
-        facts.append(("probability of a violation", _probability(violation)))
-    facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
-    return facts_report("Opacity", facts)
 
 
 def _probability(violation: ViolationProbability) -> str:

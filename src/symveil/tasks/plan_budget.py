@@ -32,12 +32,13 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import at_least, shown_at_least
+from symveil.numbers.texts import percent
 from symveil.randomness import new_release_key
+from symveil.release.rerelease import noise_of_mechanism
 from symveil.release.spec import LocalSpec
 from symveil.reports.report import Facts, Report, Section, Table
 from symveil.tasks.parameters import FileParameters
 from symveil.tasks.privatize_file import ReleaseRequest, file_job
-from symveil.tasks.rerelease import noise_of_mechanism
 
 CONFIDENCE = 0.95
 
@@ -141,7 +142,7 @@ def _on_model(release: LocalSpec, name: str, total: int, lengths: NDArray[np.int
     if agreement < LEAST_AGREEMENT:
         what = "nothing: estimate will refuse, the noise is too large"
     return Forecast(
-        statistic=name, total=total, half_width=None, note=f"{what}: about {agreement:.0%} of the symbols stay"
+        statistic=name, total=total, half_width=None, note=f"{what}: about {percent(agreement)} of the symbols stay"
     )
 
 

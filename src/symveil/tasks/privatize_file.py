@@ -38,9 +38,10 @@ from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
-from symveil.parameters.signature import described, shows_fields
+from symveil.parameters.declaration import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
+from symveil.release.private_file import PrivateFile
 from symveil.release.protocol import Decisions, Protocol, Settings, check_ledger_apart, decisions, made_by
 from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import (
@@ -52,7 +53,6 @@ from symveil.tasks.doubts import (
     warn,
 )
 from symveil.tasks.parameters import FileParameters, RunOptions, no_pyspark
-from symveil.tasks.private_file import PrivateFile
 
 _RECORDS = 10_000
 _FEWEST = 20

@@ -11,10 +11,10 @@ from typing import Any
 
 from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
-from symveil.mechanisms.attacker.view import AttackerView, percent, view_from_document
+from symveil.mechanisms.attacker.view import AttackerView, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
+from symveil.numbers.texts import factor, percent
 from symveil.release.timed import ANY
-from symveil.reports.number_texts import factor
 from symveil.reports.page import report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
 from symveil.tasks.doubts import (
@@ -73,8 +73,8 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     facts.append(("protected", _protected(manifest, apart)))
     share = manifest.get("positions_with_alternatives")
     if share is not None:
-        hidden = f"{100 * share:.0f} % of the positions of a typical sequence have an alternative within b"
-        facts.append(("positions", f"{hidden}, {100 * (1 - share):.0f} % have none" if share < 1 else hidden))
+        hidden = f"{percent(share)} of the positions of a typical sequence have an alternative within b"
+        facts.append(("positions", f"{hidden}, {percent(1 - share)} have none" if share < 1 else hidden))
     return facts
 
 

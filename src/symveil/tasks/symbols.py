@@ -36,6 +36,7 @@ from symveil.geography.position_symbols import NO_LINK, GridCells, PositionSymbo
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
+from symveil.numbers.texts import percent
 from symveil.storage.files import write_files
 from symveil.tasks.doubts import DROPPED, warn
 
@@ -379,19 +380,19 @@ def _drops(dropped: int, positions: int, trips: TripCounts | None) -> list[str]:
     notes = []
     if dropped > DROPPED * positions:
         notes.append(
-            f"{dropped:,} of {positions:,} positions ({100 * dropped / positions:.1f} %) are left out: they have no "
+            f"{dropped:,} of {positions:,} positions ({percent(dropped / positions, 3)}) are left out: they have no "
             "symbol"
         )
     if trips is None:
         return notes
     if trips.left_out > DROPPED * positions:
         notes.append(
-            f"{trips.left_out:,} of {positions:,} positions ({100 * trips.left_out / positions:.1f} %) are left out, "
+            f"{trips.left_out:,} of {positions:,} positions ({percent(trips.left_out / positions, 3)}) are left out, "
             "because no legal path leads there: are the links and the tolerance those of this map?"
         )
     if trips.with_gaps > DROPPED * trips.cases:
         notes.append(
-            f"{trips.with_gaps:,} of {trips.cases:,} trips ({100 * trips.with_gaps / trips.cases:.1f} %) have a step "
+            f"{trips.with_gaps:,} of {trips.cases:,} trips ({percent(trips.with_gaps / trips.cases, 3)}) have a step "
             "that no legal path of links explains: a model of the links does not have them"
         )
     return notes

@@ -12,7 +12,6 @@ What an audit finds: the worst loss, where it is attained, and whether a promise
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,9 +22,11 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.laws.law import Law
 from symveil.models.alphabet import Symbol
-from symveil.models.word import FAR, Codes, read_length
+from symveil.models.word import FAR, Codes, Metric, read_length
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table, facts_report
 
 # Logarithms of probabilities are right to about 1e-13; a loss above nominal by more is real.
 _ROUNDING = 1e-9
@@ -70,7 +71,7 @@ class LossAtDistance:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditVerdict:
+class AuditVerdict(Reported):
     """The exact worst-case loss of a mechanism on its language, and whether it keeps its promise."""
 
     mechanism: str
@@ -85,13 +86,33 @@ class AuditVerdict:
     by_distance: tuple[LossAtDistance, ...] = ()
     """The loss at every distance that was enumerated."""
 
-    def _repr_html_(self) -> str:
-        verdict = "keeps" if self.private else "<b>breaks</b>"
-        promised, worst = shown_at_least(self.nominal_epsilon), shown_at_least(self.worst_epsilon)
-        return (
-            f"<p>{html.escape(self.mechanism)} {verdict} its promise of ε = {promised}: worst loss {worst} over "
-            f"{self.pairs_checked} pairs.</p>"
-        )
+    def report(self, metric: Metric = "hamming") -> Report:
+        """The worst case beside what was promised, who attains it, and the loss at every distance.
+
+        Parameters
+        ----------
+        metric
+            What distances count.
+        """
+        rounding = ", up to the rounding of logarithms" if self.worst_epsilon > self.nominal_epsilon else ""
+        facts = [
+            ("mechanism", self.mechanism),
+            ("promised", f"epsilon = {shown_at_least(self.nominal_epsilon)}"),
+            ("worst case", f"epsilon = {shown_at_least(self.worst_epsilon, 9)} over {self.pairs_checked} pairs"),
+            ("private", f"yes{rounding}" if self.private else "NO"),
+        ]
+        if self.longer_outputs_epsilon is not None:
+            proved = shown_at_least(self.longer_outputs_epsilon, 9)
+            facts.append(("longer outputs", f"epsilon = {proved}, proved, beyond {self.outputs_up_to} symbols"))
+        if self.witness:
+            facts += [(name, " ".join(map(repr, word)) or "(the empty word)") for name, word in self.witness.items()]
+        further = []
+        if self.by_distance:
+            unit = "edits apart, up to" if metric == "levenshtein" else "symbols apart, up to"
+            columns = (unit, "largest loss, enumerated", "proved bound")
+            table = Table.from_rows(columns, [_row(row) for row in self.by_distance])
+            further.append(Section("Loss by distance", (table,)))
+        return facts_report("Audit", facts, *further)
 
     @property
     def private(self) -> bool:
@@ -136,6 +157,15 @@ _SHORT = 3  # symbols: how long the words of an audit are where nothing else is 
 
 Indices = tuple[int, int, int]
 """Of a word, of a neighbour, and of an output."""
+
+
+def _row(row: LossAtDistance) -> tuple[str, str, str]:
+    """Both numbers as they are rounded against the claim; what is broken is marked."""
+
+    def shown(loss: float | None) -> str:
+        return "—" if loss is None else "not bounded" if loss == math.inf else shown_at_least(loss, 9)
+
+    return str(row.distance), shown(row.enumerated) + ("" if row.kept else " EXCEEDS THE BOUND"), shown(row.proved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from symveil.numbers.conversions import float_at_least, float_at_most, log_upper_bound
 from symveil.numbers.rationals import at_least, shown_at_least, spelled
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table, Text
 from symveil.verification.distances.bracket import Bracket
 
+_MOST_ROWS = 60
 _LONGEST_EXACT = 2000  # digits of a fraction that is still written out
 
 
@@ -86,7 +88,7 @@ class PairVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyVerdict:
+class PrivacyVerdict(Reported):
     """δ at e^ε = α for each pair, as a bracket with both ends proved, and the distances above it.
 
     `alpha` is exact, or None where ε was given: then e^ε lies between `alpha_below`, at which upper bounds
@@ -182,16 +184,35 @@ class PrivacyVerdict:
         bound_text = "" if self.asked is None else f"; at most {spelled(self.asked)}: {answer_in_words(self.holds)}"
         return f"delta {shown(self.delta)} at {self.at} over {len(self.pairs)} pairs{bound_text}"
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(pair.source)}</td><td>{html.escape(pair.target)}</td><td>{shown(pair.lv)}</td>"
-            f"<td>{shown_bound(pair.ld or pair.support_only)}</td><td>{shown_bound(pair.bd)}</td></tr>"
-            for pair in self.pairs
-        )
-        return (
-            f"<table><caption>{html.escape(str(self))}</caption><tr><th>from</th><th>to</th><th>δ (lv)</th>"
-            f"<th>ld = lgd</th><th>bd</th></tr>{rows}</table>"
-        )
+    def report(self, *, searched: str | None = None) -> Report:
+        """δ and the distances of each pair, the worst pair, and the answer to what was requested.
+
+        Parameters
+        ----------
+        searched
+            The δ for which the smallest ε was searched; None: ε was given.
+        """
+        name = "ld without relays" if self.pairs[0].support_only else "ld = lgd"
+        rows = [
+            (pair.source, pair.target, shown(pair.lv), shown_bound(pair.ld or pair.support_only), shown_bound(pair.bd))
+            for pair in self.pairs[:_MOST_ROWS]
+        ]
+        if len(self.pairs) > _MOST_ROWS:
+            rows.append((f"… {len(self.pairs) - _MOST_ROWS} more", "", "", "", ""))
+        table = Table.from_rows(("from", "to", "delta (lv)", name, "bd"), rows)
+        texts = [f"delta over these pairs: {shown(self.delta)}"]
+        worst = self.worst
+        if worst.witness is not None:
+            texts.append(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
+            texts.append(f"epsilon without any delta: {shown_loss(self)}")
+        if self.asked is not None:
+            texts.append(f"at most {spelled(self.asked)}: {answer_in_words(self.holds)}")
+        first: tuple[Text, ...] = ()
+        if searched is not None:
+            enough = "none" if self.infinite else shown_at_least(log_upper_bound(self.alpha_above))
+            first = (Text(f"smallest epsilon for delta = {searched}: {enough}"),)
+        heading = f"Privacy at {self.at}"
+        return Report(title=heading, sections=(Section(heading, (*first, table, *map(Text, texts))),))
 
 
 def answer_in_words(holds: bool | None) -> str:

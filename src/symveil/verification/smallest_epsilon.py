@@ -13,7 +13,9 @@ from symveil.laws.law import ReleaseChain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.conversions import float_at_least, float_at_most, fraction, log_upper_bound, rational
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import Number, exact
+from symveil.numbers.rationals import Number, exact, shown_at_least, shown_at_most, spelled
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.verification.chain_pairs import Alpha, ChainPairs, Subject, as_channel, read_alpha, read_share
 from symveil.verification.channels import ChannelOdds
 from symveil.verification.odds import smallest_alpha
@@ -21,10 +23,11 @@ from symveil.verification.privacy_verdict import written
 from symveil.verification.verify_privacy import ProofOptions, verdict_on
 
 _LARGEST_EXPONENT = 27
+_LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallestEpsilon:
+class SmallestEpsilon(Reported):
     """The smallest ε at which δ is at most the given one: proved above `lower` and at most `upper`.
 
     `lower` is None where no ε is refuted (δ is small enough at ε = 0 already); `upper` is None where
@@ -49,6 +52,18 @@ class SmallestEpsilon:
         for _ in range(2):
             low, high = math.nextafter(low, 0.0), math.nextafter(high, math.inf)
         return cls(delta=delta, lower=Fraction(low), upper=Fraction(high), alpha=alpha)
+
+    def report(self) -> Report:
+        """The smallest ε for a δ, rounded against the claim: what is shown as enough is enough, what is not is not."""
+        upper = "none was proved" if self.upper is None else f"{shown_at_least(self.upper)}, proved to be enough"
+        lower = shown_at_most(self.lower) if self.lower else "—"
+        if self.infinite:
+            lower, upper = "every epsilon", "none"
+        facts = [("delta", spelled(self.delta)), ("not enough", lower), ("enough", upper)]
+        text = None if self.alpha is None else written(self.alpha)
+        if text is not None and len(text) < _LONGEST_SHOWN:
+            facts.append(("e^epsilon, exactly", text.removesuffix("/1")))
+        return facts_report("Smallest epsilon", facts)
 
     def document(self) -> dict[str, object]:
         """As JSON."""

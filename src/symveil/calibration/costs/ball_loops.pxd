@@ -31,3 +31,8 @@ cdef double move_backward(
     Marks marks
 ) noexcept nogil
 cdef bint _has_outside(Arcs behind, long long y, NewInts index) noexcept nogil
+cdef void _pay_mismatches(
+    NearStates moves, long long metric, long long s, Floats low, Floats high, NewFloats worth_low, NewFloats worth_high
+) noexcept nogil
+cdef double _weight_outside(NearStates moves, long long s, Floats high, double tail, NewInts target) noexcept nogil
+cdef double _most_outside(NearStates moves, long long s, Floats worth, NewFloats beyond, NewInts target) noexcept nogil

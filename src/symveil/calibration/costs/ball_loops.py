@@ -232,8 +232,9 @@ def _has_outside(behind: Arcs, y: cython.longlong, index: NewInts) -> bool:
     return False
 
 
-def left_box_step(
+def next_ball_boxes(
     moves: NearStates,
+    forwards: cython.bint,
     metric: cython.longlong,
     start_phase: cython.longlong,
     low: Floats,
@@ -243,15 +244,18 @@ def left_box_step(
     live: Bools,
     slack: cython.double,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Boxes of α(y)/α(own) one step later, and of the sum over all states outside the ball."""
+    """(low, high, tail, valid): boxes of α(y)/α(own) one step later, or of β(y)/β(own) one step earlier, over balls.
+
+    As `box_loops.next_boxes`. `tail` is of what lies outside: forwards the sum of it all, backwards the largest.
+    """
+    arcs: Arcs = moves.behind if forwards else moves.ahead
+    reverse: Arcs = moves.ahead if forwards else moves.behind
     size, phases = moves.size, moves.phases
     results = np.full(len(low), np.inf), np.zeros(len(high)), np.zeros(size), np.zeros(size, dtype=np.bool_)
     new_low: NewFloats = results[0]
     new_high: NewFloats = results[1]
     new_tail: NewFloats = results[2]
     new_valid: NewBools = results[3]
-    behind: Arcs = moves.behind
-    ahead: Arcs = moves.ahead
     index: NewInts = np.full(size, -1)
     target: NewInts = np.full(size, -1)
     sharing: NewInts = np.full(size, -1)
@@ -259,217 +263,173 @@ def left_box_step(
     own: Ints = np.asarray(moves.ball_own) * phases + start_phase
     own_low: NewFloats = np.zeros(size)
     own_high: NewFloats = np.zeros(size)
+    widest = int(np.diff(moves.ball_first).max(initial=1))
+    room_low: NewFloats = np.zeros(widest * phases)
+    room_high: NewFloats = np.zeros(widest * phases)
+    worth_low: Floats = room_low
+    worth_high: Floats = room_high
+    beyond: NewFloats = np.zeros(phases)
+    level: cython.longlong = 0
+    entry: cython.longlong
     below_low: cython.double
     below_high: cython.double
     above_low: cython.double
     above_high: cython.double
-    most_far: cython.double
+    outside: cython.double
     most: cython.double
     least: cython.double
-    outside: cython.double
     with cython.nogil:
         up, down = 1.0 + slack, 1.0 - slack
         for t in range(size):
             if not live[t]:
                 continue
             begin = moves.ball_first[t] * phases
-            for r in range(behind.first[t], behind.first[t + 1]):
-                s = behind.other[r]
+            mark(moves, t, target)
+            for r in range(arcs.first[t], arcs.first[t + 1]):
+                s = arcs.other[r]
                 if not valid[s]:
                     continue
                 new_valid[t] = True
                 mark(moves, s, index)
+                for phase in range(phases):
+                    beyond[phase] = tail[s] if forwards else moves.far[phase] * tail[s] if moves.far[0] > 0.0 else 0.0
                 base = moves.ball_first[s] * phases
+                if forwards:
+                    worth_low = low[base:]
+                    worth_high = high[base:]
+                else:
+                    _pay_mismatches(moves, metric, s, low, high, room_low, room_high)
                 for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
                     x = moves.ball_state[moves.ball_first[s] + k]
-                    own_low[x] = low[base + k * phases + start_phase]
-                    own_high[x] = high[base + k * phases + start_phase]
-                below_low, below_high, most_far = 0.0, 0.0, 0.0
-                for e in range(behind.first[t], behind.first[t + 1]):
-                    x = behind.other[e]
+                    own_low[x] = worth_low[k * phases + start_phase]
+                    own_high[x] = worth_high[k * phases + start_phase]
+                outside = _outside(arcs, moves.behind, forwards, t, index, beyond[start_phase], own_low, own_high)
+                below_low, below_high = 0.0, outside * beyond[start_phase] if outside > 0.0 else 0.0
+                for e in range(arcs.first[t], arcs.first[t + 1]):
+                    x = arcs.other[e]
                     if index[x] >= 0:
-                        below_low += behind.weight[e] * own_low[x]
-                        below_high += behind.weight[e] * own_high[x]
-                    elif behind.first[x] < behind.first[x + 1]:
-                        own_low[x], own_high[x] = 0.0, tail[s]
-                        most_far = max(most_far, behind.weight[e])
-                    else:
-                        own_low[x], own_high[x] = 0.0, 0.0
-                    if ahead.first[x + 1] - ahead.first[x] <= _MANY_EDGES:
-                        for f in range(ahead.first[x], ahead.first[x + 1]):
-                            sharing[ahead.other[f]] = r
-                if most_far > 0.0 and tail[s] > 0.0:
-                    below_high += most_far * tail[s]
+                        below_low += arcs.weight[e] * own_low[x]
+                        below_high += arcs.weight[e] * own_high[x]
+                    if reverse.first[x + 1] - reverse.first[x] <= _MANY_EDGES:
+                        for f in range(reverse.first[x], reverse.first[x + 1]):
+                            sharing[reverse.other[f]] = r
                 for k in range(moves.ball_first[t + 1] - moves.ball_first[t]):
                     y = moves.ball_state[moves.ball_first[t] + k]
-                    level = moves.ball_level[metric, moves.ball_first[t] + k]
-                    if level < 0:
-                        for phase in range(phases):
-                            new_low[begin + k * phases + phase] = 0.0
-                        continue
-                    most_far = 0.0
-                    for e in range(behind.first[y], behind.first[y + 1]):
-                        x = behind.other[e]
-                        if index[x] < 0:
-                            own_low[x], own_high[x] = 0.0, 0.0
-                            if behind.first[x] < behind.first[x + 1]:
-                                own_high[x] = tail[s]
-                                most_far = max(most_far, behind.weight[e])
+                    if forwards:
+                        level = moves.ball_level[metric, moves.ball_first[t] + k]
+                        if level < 0:
+                            for phase in range(phases):
+                                new_low[begin + k * phases + phase] = 0.0
+                            continue
+                    outside = _outside(arcs, moves.behind, forwards, y, index, beyond[start_phase], own_low, own_high)
                     for phase in range(phases):
-                        above_low, above_high = 0.0, 0.0
-                        for e in range(behind.first[y], behind.first[y + 1]):
-                            p = index[behind.other[e]]
+                        above_low, above_high = 0.0, outside * beyond[phase] if outside > 0.0 else 0.0
+                        for e in range(arcs.first[y], arcs.first[y + 1]):
+                            p = index[arcs.other[e]]
                             if p >= 0:
-                                above_low += behind.weight[e] * low[base + p * phases + phase]
-                                above_high += behind.weight[e] * high[base + p * phases + phase]
-                        if most_far > 0.0 and tail[s] > 0.0:
-                            above_high += most_far * tail[s]
+                                above_low += arcs.weight[e] * worth_low[p * phases + phase]
+                                above_high += arcs.weight[e] * worth_high[p * phases + phase]
                         most = above_high / below_low
                         least = above_low / below_high
                         if phase == start_phase and sharing[y] == r:
-                            most = min(most, largest_fraction(behind, own_low, own_high, y, t, 0.0, slack))
-                            inverse = largest_fraction(behind, own_low, own_high, t, y, 0.0, slack)
-                            if inverse < INFINITY:
-                                least = max(least, 1.0 / inverse)
-                        entry = begin + k * phases + moves.following[level, phase]
-                        # an upper end may not underflow to 0
-                        new_high[entry] = max(new_high[entry], most * max(moves.kappa[level, phase], 2.0**-300) * up)
-                        new_low[entry] = min(new_low[entry], least * moves.kappa[level, phase] * down)
-                mark(moves, t, target)
-                outside, most_far = 0.0, 0.0
-                terms = (moves.ball_first[s + 1] - moves.ball_first[s]) * phases + 8
-                for phase in range(phases):
-                    most_far = max(most_far, moves.far[phase])
-                if most_far > 0.0:
-                    for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
-                        edges = leaving_ball(moves, moves.ball_state[moves.ball_first[s] + k], target)
-                        if edges > 0.0:
-                            for phase in range(phases):
-                                outside += high[base + k * phases + phase] * edges * moves.far[phase]
-                    if tail[s] > 0.0:
-                        outside += tail[s] * moves.spread * most_far
-                new_tail[t] = max(new_tail[t], outside / below_low * (1.0 + 2.0 * slack + terms * 2.0**-50))
-                unmark(moves, t, target)
-                unmark(moves, s, index)
-        settle(entries, own, new_low, new_high, new_tail, new_valid)
-    return results
-
-
-def right_box_step(
-    moves: NearStates,
-    metric: cython.longlong,
-    start_phase: cython.longlong,
-    low: Floats,
-    high: Floats,
-    tail: Floats,
-    valid: Bools,
-    live: Bools,
-    slack: cython.double,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Boxes of β(y)/β(own) one step earlier, and of the largest outside the ball."""
-    size, phases = moves.size, moves.phases
-    results = np.full(len(low), np.inf), np.zeros(len(high)), np.zeros(size), np.zeros(size, dtype=np.bool_)
-    new_low: NewFloats = results[0]
-    new_high: NewFloats = results[1]
-    new_tail: NewFloats = results[2]
-    new_valid: NewBools = results[3]
-    behind: Arcs = moves.behind
-    ahead: Arcs = moves.ahead
-    index: NewInts = np.full(size, -1)
-    target: NewInts = np.full(size, -1)
-    sharing: NewInts = np.full(size, -1)
-    entries: Ints = np.asarray(moves.ball_first) * phases
-    own: Ints = np.asarray(moves.ball_own) * phases + start_phase
-    own_low: NewFloats = np.zeros(size)
-    own_high: NewFloats = np.zeros(size)
-    below_low: cython.double
-    below_high: cython.double
-    above_low: cython.double
-    above_high: cython.double
-    beyond: cython.double
-    most: cython.double
-    least: cython.double
-    outside: cython.double
-    with cython.nogil:
-        up, down = 1.0 + slack, 1.0 - slack
-        for s in range(size):
-            if not live[s]:
-                continue
-            begin = moves.ball_first[s] * phases
-            for r in range(ahead.first[s], ahead.first[s + 1]):
-                t = ahead.other[r]
-                if not valid[t]:
-                    continue
-                new_valid[s] = True
-                base = moves.ball_first[t] * phases
-                beyond = tail[t] if moves.far[0] > 0.0 else 0.0
-                mark(moves, t, target)
-                for p in range(moves.ball_first[t + 1] - moves.ball_first[t]):
-                    y = moves.ball_state[moves.ball_first[t] + p]
-                    level = moves.ball_level[metric, moves.ball_first[t] + p]
-                    own_low[y], own_high[y] = 0.0, 0.0
-                    if level >= 0:
-                        entry = base + p * phases + moves.following[level, start_phase]
-                        worth = moves.kappa[level, start_phase]
-                        own_low[y] = low[entry] * worth
-                        if high[entry] > 0.0:
-                            own_high[y] = max(high[entry] * worth, 2.0**-600)
-                below_low, below_high = 0.0, 0.0
-                for e in range(ahead.first[s], ahead.first[s + 1]):
-                    y = ahead.other[e]
-                    if target[y] < 0:
-                        own_low[y], own_high[y] = 0.0, moves.far[start_phase] * beyond if beyond > 0.0 else 0.0
-                    below_low += ahead.weight[e] * own_low[y]
-                    below_high += ahead.weight[e] * own_high[y]
-                    if behind.first[y + 1] - behind.first[y] <= _MANY_EDGES:
-                        for f in range(behind.first[y], behind.first[y + 1]):
-                            sharing[behind.other[f]] = r
-                for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
-                    x = moves.ball_state[moves.ball_first[s] + k]
-                    for phase in range(phases):
-                        above_low, above_high = 0.0, 0.0
-                        for e in range(ahead.first[x], ahead.first[x + 1]):
-                            y = ahead.other[e]
-                            p = target[y]
-                            if p < 0:
-                                own_low[y], own_high[y] = 0.0, 0.0
-                                if beyond > 0.0:
-                                    own_high[y] = moves.far[start_phase] * beyond
-                                    above_high += ahead.weight[e] * moves.far[phase] * beyond
-                                continue
-                            level = moves.ball_level[metric, moves.ball_first[t] + p]
-                            if level >= 0:
-                                entry = base + p * phases + moves.following[level, phase]
-                                worth = moves.kappa[level, phase]
-                                above_low += ahead.weight[e] * worth * low[entry]
-                                if high[entry] > 0.0:
-                                    above_high += ahead.weight[e] * max(worth * high[entry], 2.0**-600)
-                        most = above_high / below_low
-                        least = above_low / below_high
-                        if phase == start_phase and sharing[x] == r:
-                            most = min(most, largest_fraction(ahead, own_low, own_high, x, s, 0.0, slack))
-                            inverse = largest_fraction(ahead, own_low, own_high, s, x, 0.0, slack)
+                            most = min(most, largest_fraction(arcs, own_low, own_high, y, t, 0.0, slack))
+                            inverse = largest_fraction(arcs, own_low, own_high, t, y, 0.0, slack)
                             if inverse < INFINITY:
                                 least = max(least, 1.0 / inverse)
                         entry = begin + k * phases + phase
+                        if forwards:
+                            entry = begin + k * phases + moves.following[level, phase]
+                            # an upper end may not underflow to 0
+                            most *= max(moves.kappa[level, phase], 2.0**-300)
+                            least *= moves.kappa[level, phase]
                         new_high[entry] = max(new_high[entry], most * up)
                         new_low[entry] = min(new_low[entry], least * down)
-                mark(moves, s, index)
-                outside = 0.0
-                if beyond > 0.0:
-                    for phase in range(phases):
-                        outside = max(outside, moves.far[phase] * beyond)
-                for p in range(moves.ball_first[t + 1] - moves.ball_first[t]):
-                    y = moves.ball_state[moves.ball_first[t] + p]
-                    level = moves.ball_level[metric, moves.ball_first[t] + p]
-                    if level < 0 or not _has_outside(behind, y, index):
-                        continue
-                    for phase in range(phases):
-                        worth = high[base + p * phases + moves.following[level, phase]]
-                        if worth > 0.0:
-                            outside = max(outside, moves.kappa[level, phase] * worth, 2.0**-600)
-                new_tail[s] = max(new_tail[s], outside * moves.spread / below_low * (1.0 + 2.0 * slack))
+                if forwards:
+                    outside = _weight_outside(moves, s, high, tail[s], target)
+                else:
+                    outside = _most_outside(moves, s, worth_high, beyond, target)
+                terms = (moves.ball_first[s + 1] - moves.ball_first[s]) * phases + 8
+                new_tail[t] = max(new_tail[t], outside / below_low * (1.0 + 2.0 * slack + terms * 2.0**-50))
                 unmark(moves, s, index)
-                unmark(moves, t, target)
+            unmark(moves, t, target)
         settle(entries, own, new_low, new_high, new_tail, new_valid)
     return results
+
+
+def _pay_mismatches(
+    moves: NearStates,
+    metric: cython.longlong,
+    s: cython.longlong,
+    low: Floats,
+    high: Floats,
+    worth_low: NewFloats,
+    worth_high: NewFloats,
+) -> None:
+    """The box of s before mismatches against s are paid; its upper ends may not underflow."""
+    begin = moves.ball_first[s]
+    for k in range(moves.ball_first[s + 1] - begin):
+        level = moves.ball_level[metric, begin + k]
+        for phase in range(moves.phases):
+            entry = k * moves.phases + phase
+            worth_low[entry] = 0.0
+            worth_high[entry] = 0.0
+            if level >= 0:
+                own = (begin + k) * moves.phases + moves.following[level, phase]
+                worth_low[entry] = moves.kappa[level, phase] * low[own]
+                if high[own] > 0.0:
+                    worth_high[entry] = max(moves.kappa[level, phase] * high[own], 2.0**-600)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _outside(
+    arcs: Arcs,
+    behind: Arcs,
+    forwards: cython.bint,
+    y: cython.longlong,
+    index: NewInts,
+    beyond: cython.double,
+    own_low: NewFloats,
+    own_high: NewFloats,
+) -> cython.double:
+    """What the edges of y weigh that lead out of a ball: the largest of them (forwards) or all; their ends' own box."""
+    result: cython.double = 0.0
+    for e in range(arcs.first[y], arcs.first[y + 1]):
+        x = arcs.other[e]
+        if index[x] < 0:
+            own_low[x], own_high[x] = 0.0, 0.0
+            if behind.first[x] < behind.first[x + 1]:
+                own_high[x] = beyond
+                result = max(result, arcs.weight[e]) if forwards else result + arcs.weight[e]
+    return result
+
+
+def _weight_outside(moves: NearStates, s: cython.longlong, high: Floats, tail: cython.double, target: NewInts) -> float:
+    """The most that reaches states outside a ball from s's ball and from outside it."""
+    outside, most_far = 0.0, 0.0
+    phases = moves.phases
+    for phase in range(phases):
+        most_far = max(most_far, moves.far[phase])
+    if most_far > 0.0:
+        for k in range(moves.ball_first[s], moves.ball_first[s + 1]):
+            edges = leaving_ball(moves, moves.ball_state[k], target)
+            if edges > 0.0:
+                for phase in range(phases):
+                    outside += high[k * phases + phase] * edges * moves.far[phase]
+        if tail > 0.0:
+            outside += tail * moves.spread * most_far
+    return outside
+
+
+def _most_outside(moves: NearStates, s: cython.longlong, worth: Floats, beyond: NewFloats, target: NewInts) -> float:
+    """The most that follows a state outside a ball, if `worth` follows those of s's ball."""
+    most: cython.double = 0.0
+    for phase in range(moves.phases):
+        most = max(most, beyond[phase])
+    for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
+        if _has_outside(moves.behind, moves.ball_state[moves.ball_first[s] + k], target):
+            for phase in range(moves.phases):
+                most = max(most, worth[k * moves.phases + phase])
+    return most * moves.spread

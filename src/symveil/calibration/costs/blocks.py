@@ -19,12 +19,12 @@ from scipy import sparse
 
 from symveil.calibration.costs.block_loops import Paths, Prices
 from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
+from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import offsets
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
 _CLASSES, _MOST_COUNTED = 5, 1e13
-_MOST_SHARED_OUT = 128  # positions among which blocks are fitted together: cubic work
 
 INNER, INITIAL, FINAL, WHOLE = "inner", "initial", "final", "whole"
 
@@ -332,7 +332,7 @@ def total_over_blocks(worth: Mapping[Kind, Fraction], steps: int, adjacency: int
     differ = min(adjacency, steps)
     ends = [(kind.length, value) for kind, value in worth.items() if kind.where == FINAL and kind.length <= differ]
     alone = max((value for kind, value in worth.items() if kind.where == WHOLE), default=Fraction(0))
-    if differ > _MOST_SHARED_OUT:
+    if differ > LIMITS.now.fitted_positions:
         each = max((value / kind.length for kind, value in worth.items() if kind.where in (INNER, INITIAL)), default=0)
         return max([alone, *(value + (differ - end) * each for end, value in [(0, Fraction(0)), *ends])])
     # as whole numbers of one unit: thousands of sums of fractions would take minutes

@@ -26,6 +26,7 @@ from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, 
 from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.outcome import Node
+from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import Csr, offsets, spread
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import FLOATS
@@ -144,11 +145,7 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
     )
 
 
-_MOST_BYTES = 300 << 20  # for one side
-_MOST_BYTES_OF_WINDOWS = 1500 << 20  # the same where that is what one state beside the anchor takes
 _FEWEST_SLOTS = 5
-_MOST_WINDOW_WORK = (1e9, 6e7)  # for windows of one state and of two
-_MOST_PATIENT_WORK = (1e9, 1.2e9)  # the same where shorter windows proved nothing: half a minute for a rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +185,7 @@ def slot_plan(steps: int, most: int, near_ends: int) -> Integers:
 
 def is_affordable(graph: CostGraph) -> bool:
     """Whether at least a handful of slots fits into memory."""
-    return _bytes_of_slot(graph) * 3 <= _MOST_BYTES
+    return _bytes_of_slot(graph) * 3 <= LIMITS.now.box_bytes
 
 
 def _bytes_of_slot(graph: CostGraph) -> int:
@@ -201,11 +198,11 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     entered = np.diff(graph.back) > 0  # not the hidden start, which all others may follow
     met = np.arange(graph.size) != graph.padding  # nor what fills words up, which may follow all others
     widest = int(max(np.diff(graph.first)[entered].max(initial=1), np.diff(graph.back)[met].max(initial=1)))
-    limits = _MOST_PATIENT_WORK if patient else _MOST_WINDOW_WORK
-    for longest, most_work in enumerate(limits[: graph.steps], start=1):
+    most = LIMITS.now.patient_window_work if patient else LIMITS.now.window_work
+    for longest, most_work in enumerate(most[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
         slots = min(_FEWEST_SLOTS, graph.steps + 1)
-        if 8 * rows * width * slots > _MOST_BYTES_OF_WINDOWS or rows * width * graph.steps * widest > most_work:
+        if 8 * rows * width * slots > LIMITS.now.window_bytes or rows * width * graph.steps * widest > most_work:
             break
         result = longest
     return result
@@ -265,7 +262,7 @@ class _Plan:
     """Slots while they are being filled."""
 
     def __init__(self, graph: CostGraph, rows: Windows, near_ends: int) -> None:
-        room = _MOST_BYTES_OF_WINDOWS if rows.longest else _MOST_BYTES
+        room = LIMITS.now.window_bytes if rows.longest else LIMITS.now.box_bytes
         most = max(3, room // (8 * rows.count * graph.size * graph.phases))
         self._rows = rows
         self._slot_of = slot_plan(graph.steps, most, near_ends)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from symveil.calibration.costs.ball_block_loops import open_pairs, path_extremes, prove_pairs
-from symveil.calibration.costs.ball_loops import NearStates, left_box_step, right_box_step
+from symveil.calibration.costs.ball_loops import NearStates, next_ball_boxes
 from symveil.calibration.costs.balls import Balls
 from symveil.calibration.costs.blocks import FINAL, WHOLE, BlockValues, Groups, Kind, block_groups, classes
 from symveil.calibration.costs.box_loops import Slots, enclose
@@ -26,7 +26,6 @@ from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slice
 from symveil.graphs.csr import offsets
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
-_MOST_HALVES = 300 << 20
 _STARTS_AT_ONCE = 2000
 _BUDGET = 300  # nodes for one pair
 _FARTHEST = 6  # symbols on a side
@@ -75,10 +74,9 @@ class LocalSearch(BlockValues):
         low, high, tail, valid = self._at_the_start(phase) if forwards else self._at_the_end(phase)
 
         enclose(stored, slot_of[0 if forwards else graph.steps], low, high, tail, valid)
-        box_step = left_box_step if forwards else right_box_step
         for step in range(1, graph.steps + 1) if forwards else range(graph.steps - 1, -1, -1):
-            low, high, tail, valid = box_step(
-                self._moves, graph.metric_at[step if forwards else step + 1], phase, low, high, tail, valid,
+            low, high, tail, valid = next_ball_boxes(
+                self._moves, forwards, graph.metric_at[step if forwards else step + 1], phase, low, high, tail, valid,
                 graph.live[step], slack_of(graph),
             )  # fmt: skip
             enclose(stored, slot_of[step], low, high, tail, valid)

@@ -23,6 +23,7 @@ from symveil.calibration.costs.outcome import LossyPair, Outcome, worths
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes
@@ -31,8 +32,6 @@ from symveil.numbers.progress import Progress, silent
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
 _MOST_NODES = 20_000
 _NODE_WORK = (1.2e7, 2.5e8)  # edges × phases × nodes of one kind of block, if no number of nodes is given; for b > 2
-_MOST_WORK = 4e9  # multiplications for the boxes of one rate
-MOST_ROOT_WORK = 3e11  # the same for the blocks of one rate: some minutes
 _ALL_RATES_WORK = 2.4e11
 _NODES_OF_A_PAIR = 100
 _PATIENCE = 3  # times as many nodes where boxes took long
@@ -131,7 +130,9 @@ def searched_loss(
 def _is_small(graph: CostGraph, adjacency: int) -> bool:
     """Whether vectors over all states can be afforded."""
     boxes = 4.0 * graph.size * len(graph.other) * graph.phases * graph.steps
-    return is_affordable(graph) and boxes <= _MOST_WORK and root_work(graph, adjacency) <= MOST_ROOT_WORK
+    return (
+        is_affordable(graph) and boxes <= LIMITS.now.box_work and root_work(graph, adjacency) <= LIMITS.now.block_work
+    )
 
 
 def can_be_patient(weighting: Weighting) -> bool:

@@ -18,12 +18,12 @@ from threading import Lock
 import numpy as np
 
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, Kind
-from symveil.calibration.effort import MOST_BYTES, splits
+from symveil.calibration.effort import splits
 from symveil.calibration.halves.groups import Floats, Groups, Worst, extremes_of, groups_of, worst_in_groups
 from symveil.calibration.halves.tables import THREADS, Half, HalfTables, Integers
+from symveil.calibration.limits import LIMITS
 from symveil.models.word import Codes
 
-_MOST_ENTRIES = 4_000_000
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
 
 
@@ -75,7 +75,7 @@ class BlockComparison:
         """The ends that begin with each symbol: several states lead to one. None where they would take much memory."""
         first = shorter.words[:, 0] if shorter.words.shape[1] else np.empty(0, dtype=np.int32)
         rows = int(self._tables.follows.sum(axis=0)[first].sum())
-        if rows * self._tables.width * 8 > MOST_BYTES:
+        if rows * self._tables.width * 8 > LIMITS.now.halves_bytes:
             return None
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
             made = pool.map(lambda symbol: self._tables.longer_ends(shorter, np.array([symbol])), symbols)
@@ -206,7 +206,7 @@ class WindowSpread:
         return key
 
     def _is_small(self, before: int, after: int) -> bool:
-        return len(self._prefixes[before]) * len(self._suffixes[after]) <= _MOST_ENTRIES
+        return len(self._prefixes[before]) * len(self._suffixes[after]) <= LIMITS.now.compared_halves
 
     def add(self, beginnings: Codes, ends: Codes, totals: Floats) -> None:
         """Z of all words through one state at the cut: a row for each beginning, a column for each end."""

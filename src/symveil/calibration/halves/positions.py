@@ -32,9 +32,9 @@ from symveil.calibration.halves.groups import (
     worst_in_groups,
 )
 from symveil.calibration.halves.tables import THREADS, Half, HalfTables
+from symveil.calibration.limits import LIMITS
 from symveil.models.word import Codes
 
-_LIGHTEST = 2.0**-60  # beside the largest: what is lost below the range of 32 bits is nothing beside it
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
 _MOST_WRONG = 0.01
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it
@@ -168,7 +168,7 @@ class PositionsComparison:
         """Z of every word, up to a factor that all have in common."""
         table = _product(rows, columns)
         least, most = float(table.min()), float(table.max())
-        if self._narrow and least < _LIGHTEST:
+        if self._narrow and least < LIMITS.now.lightest:
             raise TooLight
         scales = self._before.log_scale + self._after.log_scale
         logs = (abs(math.log(each) + scales) for each in (least, most))

@@ -29,7 +29,7 @@ from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import public_words
+from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker.windows import (
     FAILS,
     Floats,
@@ -44,6 +44,7 @@ from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes
 from symveil.numbers.rationals import shown_at_least
+from symveil.numbers.texts import percent
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 29  # public: the words that are released here are drawn from the public model
@@ -188,24 +189,6 @@ def view_from_document(document: Mapping[str, Any]) -> AttackerView:
         by_first_version=document.get("by_first_version", False),
         limit_confidence=document.get("limit_confidence"),
     )
-
-
-def percent(chance: float) -> str:
-    """A chance as people read it; 100 % is certainty.
-
-    Parameters
-    ----------
-    chance
-        Between 0 and 1.
-
-    >>> percent(0.3333), percent(0.9995), percent(1.0), percent(1e-9), percent(0.0)
-    ('33 %', '99.9 %', '100 %', 'below 0.001 %', '0 %')
-    """
-    if 0 < chance < 1e-5:
-        return "below 0.001 %"
-    if chance > 0.99:
-        return f"{math.floor(1000 * chance) / 10:g} %"
-    return f"{100 * chance:.2g} %"
 
 
 def attacker_view(mechanism: Mechanism, *, loss_at: Losses | None = None, versions: int = 1) -> AttackerView | None:

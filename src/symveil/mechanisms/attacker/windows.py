@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import uniform_words
+from symveil.laws.protection import uniform_words
 from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 

@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 
 from symveil.errors import LedgerError, SymveilError
 from symveil.estimation.names import CHOICES, LONGEST_GRAM, NGRAMS
-from symveil.estimation.table_estimator import Target
+from symveil.estimation.table import Target
 from symveil.studio.forms import Form
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
@@ -118,7 +118,7 @@ class LedgerPanel(Panel):
         yield form.text("person", "Person", hint=hint, secret=True)
 
     def _question(self) -> Values:
-        return {**super()._question(), "address": self.studio.ledger or ""}
+        return {**super()._question(), "address": self.studio.ledger or "", "folder": str(self.studio.folder)}
 
     def _field_for(self, error: SymveilError) -> str | None:
         return "ledger" if isinstance(error, LedgerError) else super()._field_for(error)

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from symveil.errors import ModelError, ParameterError, SymveilError, WordError
-from symveil.studio.choice_fields import FIELDS
+from symveil.mechanisms.choice import names
+from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, mechanism_field
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panel import Panel
 from symveil.studio.panels.subject import ADJACENCIES
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY
+
+NOT_OF_TRIPS = frozenset({"metric", "max_length", "places"})
+"""Trips keep their lengths; their roads have places already."""
+_KINDS = names("hamming")
 
 
 class MapPanel(Panel):
@@ -30,15 +35,12 @@ class MapPanel(Panel):
         "coordinates": "",
         "trip": "",
         "separator": "|",
+        **{name: value for name, value in DEFAULTS.items() if name not in NOT_OF_TRIPS},
         "epsilon": "6",  # at b = 2 about half of the roads of the example change
-        "adjacency": "",
-        "beyond": "graceful",
-        "mechanism": "auto",
-        "calibration": "tight",
         "samples": "4",
     }
-    public = frozenset({"source", "epsilon", "adjacency", "beyond", "samples"})
-    files = frozenset({"model", "coordinates"})
+    public = frozenset(FIELDS) - NOT_OF_TRIPS - FILES | {"source", "samples"}
+    files = FILES - NOT_OF_TRIPS | {"model", "coordinates"}
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
@@ -60,6 +62,12 @@ class MapPanel(Panel):
         yield form.choice("adjacency", "Hidden roads b", ADJACENCIES, hint=f"{hint} On your own roads you decide.")
         yield form.parameter(FIELDS["beyond"], hint="What trips lose that differ in d roads, more than b.")
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
+        others = [name for name in FIELDS if name not in NOT_OF_TRIPS | {"epsilon", "adjacency", "beyond"}]
+        yield form.further(
+            "More parameters",
+            [mechanism_field(form, name, usual=self.defaults[name], kinds=_KINDS) for name in others],
+            shown=any(self.values[name] != self.defaults[name] for name in others),
+        )
 
     def _field_for(self, error: SymveilError) -> str | None:
         if isinstance(error, WordError) or (isinstance(error, ParameterError) and error.name == "word"):

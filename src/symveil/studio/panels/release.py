@@ -8,9 +8,9 @@ from typing import ClassVar
 from nicegui import background_tasks
 
 from symveil.errors import SymveilError
-from symveil.mechanisms.choice import AUTO, REGISTERED, names
+from symveil.mechanisms.choice import names
 from symveil.numbers.rationals import exact
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, SHOWN_WHEN
+from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, mechanism_field
 from symveil.studio.forms import Form, Scale
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
@@ -19,7 +19,6 @@ from symveil.studio.worker import BrokenError, StoppedError
 EPSILON = Scale.of("0.1", "10", "0.1")
 
 _FIRST = ("beyond", "mechanism", "max_length", "cost", "cap", "costs", "calibration")
-_PRIVATE = ((AUTO, "the best for these numbers"), *((kind.name, kind.label) for kind in REGISTERED if kind.private))
 _OF_ONE_LENGTH = "|".join(names("hamming"))
 _PROVED_FOR = ("source", "model", *(name for name in FIELDS if name != "epsilon"))
 
@@ -48,7 +47,7 @@ class ReleasePanel(SubjectPanel):
         yield from self.subject_fields(form)
         yield form.slider_of(FIELDS["epsilon"], self.scales["epsilon"])
         yield self.adjacency_field(form)
-        yield from (self.parameter_field(form, name) for name in _FIRST)
+        yield from (mechanism_field(form, name) for name in _FIRST)
         yield form.choice(
             "distance",
             "Automaton at distance",
@@ -58,14 +57,9 @@ class ReleasePanel(SubjectPanel):
         others = [name for name in FIELDS if name not in (*_FIRST, "epsilon", "adjacency")]
         yield form.further(
             "More parameters",
-            [self.parameter_field(form, name, usual=self.defaults[name]) for name in others],
+            [mechanism_field(form, name, usual=self.defaults[name]) for name in others],
             shown=any(self.values[name] != self.defaults[name] for name in others),
         )
-
-    def parameter_field(self, form: Form, name: str, *, usual: str | None = None) -> str:
-        """The field of a parameter of the mechanism; those that are not private stay on the command line."""
-        options = _PRIVATE if name == "mechanism" else ()
-        return form.parameter(FIELDS[name], when=SHOWN_WHEN[name], options=options, usual=usual)
 
     def answered(self) -> None:
         """Prove the other values of the slider meanwhile, so that moving it finds them ready."""

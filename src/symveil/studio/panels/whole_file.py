@@ -8,13 +8,36 @@ from typing import ClassVar
 from symveil.errors import ModelError, SymveilError
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters.declaration import parameters_of
+from symveil.studio.choice_fields import usual_value
 from symveil.studio.forms import Form, Scale
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.whole_file import COLUMNS, EXAMPLE, STATISTICS, TIME_ROWS, answer_whole_file
+from symveil.tasks.count import CountOptions
+from symveil.tasks.learn_privately import LearnOptions
 
 _OWN, _LEARN, _COUNT = "source=file", "task=synthesize", "task=count"
 _OF_TIMES = f"{_LEARN};{_COUNT}&statistic={'|'.join(TIME_ROWS)}"
+
+_BY = ("hour", "weekday", "hour-of-week", "week", "month", "move", "activity")
+_NAMES = (
+    *("kind", "places", "zones", "period", "timezone", "durations", "time_share", "no_repeats", "constraint"),
+    *("neighbours", "bound", "max_length", "confidence", "delta", "quantiles", "cap", "threshold"),
+)
+_DECLARED = {each.name: each for kind in (CountOptions, LearnOptions) for each in parameters_of(kind)}
+_OTHERS = {name: _DECLARED[name] for name in _NAMES}
+_SHOWN = {
+    "places": _OWN,
+    "delta": f"{_COUNT}&{_OWN}",
+    "by": f"{_COUNT}&statistic={'|'.join(TIME_ROWS)}",
+    "quantiles": f"{_COUNT}&statistic=durations|cycle-times",
+    "cap": f"{_COUNT}&statistic=mean-waits",
+    "threshold": f"{_COUNT}&statistic=longest-waits",
+    **dict.fromkeys(("kind", "time_share", "no_repeats", "constraint"), _LEARN),
+    **dict.fromkeys(("period", "timezone", "durations"), _OF_TIMES),
+    **dict.fromkeys(("bound", "max_length", "confidence"), _COUNT),
+}
+"""Of what is chosen which parameters are about; others are always shown."""
 
 
 class FilePanel(Panel):
@@ -36,26 +59,10 @@ class FilePanel(Panel):
         "epsilon": "4",
         "statistic": "visits",
         "gram": "2",
-        "lengths": EXAMPLE["lengths"],
         "count": "4000",
-        "kind": "auto",
-        "places": "",
-        "zones": EXAMPLE["zones"],
-        "period": EXAMPLE["period"],
-        "timezone": "",
-        "durations": "",
-        "time_share": "",
-        "no_repeats": "no",
-        "constraint": "",
-        "neighbours": "add-remove",
-        "bound": "auto",
-        "max_length": "",
-        "confidence": "0.95",
-        "delta": "",
         "by": "",
-        "cap": EXAMPLE["cap"],
-        "threshold": "",
-        "quantiles": "",
+        **{name: usual_value(each) for name, each in _OTHERS.items()},
+        **EXAMPLE,
         **dict.fromkeys(COLUMNS, ""),
     }
     public = frozenset({"source", "task", "epsilon", "statistic", "gram", "lengths", "count", "zones"})
@@ -76,48 +83,21 @@ class FilePanel(Panel):
         yield form.slider("epsilon", "ε for each person", self.scales["epsilon"], hint="What a person loses at most.")
         yield form.choice("statistic", "Count", [(each, each) for each in STATISTICS], when=_COUNT)
         yield form.choice(
-            "order", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
+            "gram", "Symbols in a row K", [(str(each), str(each)) for each in range(1, 6)],
             when=f"{_COUNT}&statistic=ngrams:K",
         )  # fmt: skip
-        by = (("", "not distinguished"), *((each, each) for each in _BY))
-        yield form.choice("by", "By", by, when=f"{_COUNT}&statistic={'|'.join(TIME_ROWS)}")
-        hint = "Public: the shortest and the longest, such as 2..12. Others add nothing."
-        yield form.text("lengths", "Lengths", hint=hint, when=_LEARN, public=True)
+        by = [("", "not distinguished"), *((each, each) for each in _BY)]
+        yield form.parameter(_DECLARED["by"], options=by, when=_SHOWN["by"])
+        yield form.text(
+            "lengths", "Lengths", hint="Public: such as 2..12. Others add nothing.", when=_LEARN, public=True
+        )
         yield form.text("count", "Synthetic sequences", hint="Declared, not counted.", when=_LEARN, public=True)
         columns = {each.name: each for each in parameters_of(ColumnOptions)}
         yield form.further(
             "Columns of the file", [form.parameter(columns[name], when=_OWN) for name in COLUMNS], when=_OWN
         )
-        yield form.further("More parameters", self._others(form))
-
-    @staticmethod
-    def _others(form: Form) -> Iterator[str]:
-        yield form.choice(
-            "kind", "Law", (("auto", "by the file"), ("trips", "of trips"), ("log", "of cases")), when=_LEARN
-        )
-        yield form.file("places", "Places", hint="A CSV file: symbol, x, y, or the two ends of roads.", when=_OWN)
-        yield form.text("zones", "Zones", hint="A grid over the places, such as 6 or 6x4.", public=True)
-        hint = "Public: the first and the last date, such as 2024-01-01..2024-12-31."
-        yield form.text("period", "Dates", hint=hint, when=_OF_TIMES)
-        yield form.text("timezone", "Time zone", hint="Whose clock decides hours; UTC by default.", when=_OF_TIMES)
-        yield form.text("durations", "Bins of waits", hint="Public: 1s..365d, or 0,1m,1h,1d.", when=_OF_TIMES)
-        yield form.text("time_share", "Share of times", hint="Of ε; 0.4 by default.", when=_LEARN)
-        yield form.choice("no_repeats", "No symbol twice", (("no", "no"), ("yes", "yes")), when=_LEARN)
-        yield form.file("constraint", "Rule", hint="A model that every sequence must be a word of.", when=_LEARN)
-        neighbours = (("add-remove", "with or without a person"), ("replace", "other records of a person"))
-        yield form.choice("neighbours", "Files that look alike", neighbours)
-        yield form.text("bound", "A person adds at most", hint="A number, auto, or normalised.", when=_COUNT)
-        yield form.text("max_length", "Longest sequence", hint="Public. Longer ones add nothing.", when=_COUNT)
-        yield form.text("confidence", "Confidence", hint="How often intervals are to cover.", when=_COUNT)
-        hint = "Instead of an alphabet or a model: another promise, (ε, δ)."
-        yield form.text("delta", "δ", hint=hint, when=f"{_COUNT}&{_OWN}")
-        yield form.text(
-            "quantiles", "Quantiles", hint="Such as 0.5,0.9.", when=f"{_COUNT}&statistic=durations|cycle-times"
-        )
-        yield form.text("cap", "Waits count at most as", hint="Such as 7d.", when=f"{_COUNT}&statistic=mean-waits")
-        yield form.text(
-            "threshold", "Long waits from", hint="14d by default.", when=f"{_COUNT}&statistic=longest-waits"
-        )
+        others = (form.parameter(each, when=_SHOWN.get(name, "")) for name, each in _OTHERS.items())
+        yield form.further("More parameters", others)
 
     def _question(self) -> Values:
         return {**super()._question(), "folder": str(self.studio.folder)}
@@ -126,6 +106,3 @@ class FilePanel(Panel):
         if isinstance(error, ModelError):
             return "model"
         return super()._field_for(error)
-
-
-_BY = ("hour", "weekday", "hour-of-week", "week", "month", "move", "activity")

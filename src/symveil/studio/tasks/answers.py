@@ -19,8 +19,8 @@ from symveil.central.counts import shown_threshold
 from symveil.central.unlisted_cells import counted_plainly
 from symveil.comparison.distributions import CodedWords
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.estimate import NUMBERS, Estimate
-from symveil.estimation.named_table import NamedTable
+from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import SHOWN, NamedTable
 from symveil.estimation.names import NGRAMS
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates
@@ -42,10 +42,9 @@ from symveil.tasks.synthesize import what_it_is
 
 _ANY_LENGTH = 1 << 40
 
-
-SHOWN_ROWS, MOST_ROWS = 50, 20_000
+MOST_ROWS = 20_000
+"""Of what is downloaded."""
 _SHOWN_BESIDE = 12
-"""On the page, and in what is downloaded from it."""
 
 
 def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -168,16 +167,15 @@ def table_answer(table: NamedTable, places: str, about: Section, heading: str, t
     heading, title, method
         What the picture, the answer and the numbers are called.
     """
-    columns, rows = table.as_text([name for name in ("count", *NUMBERS) if name in table.numbers], top=SHOWN_ROWS)
-    parts: list[Table | Text] = [Table.from_rows(columns, rows)]
-    if len(rows) < len(table):
-        more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(table) > MOST_ROWS else ""
-        parts.append(Text(f"The {len(rows)} largest of {len(table):,} rows{more}.", "quiet"))
+    listing, *others = table.report(SHOWN).sections
+    first, _, covers = listing.heading.partition("\n")
+    more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(table) > MOST_ROWS else ""
+    row_by_row = Section("Row by row", (*listing.parts, Text(f"{first}{more}; {covers}.", "quiet")))
     svg = table.to_svg(read_coordinates(places) if places else None)
     picture = Picture(svg, table.statistic.replace(":", "-"), large=True)
     listed = table.largest(MOST_ROWS).table
     return Answer(
-        report=Report(title=title, sections=(Section(heading, (picture,)), Section("Row by row", tuple(parts)), about)),
+        report=Report(title=title, sections=(Section(heading, (picture,)), row_by_row, *others, about)),
         document=table.document(MOST_ROWS),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),

@@ -20,8 +20,8 @@ from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
+from symveil.numbers.texts import counted, factor, percent, share_of_symbols
 from symveil.pictures.charts import Band, Curve, curves_chart
-from symveil.reports.number_texts import counted, factor, share_of_symbols
 from symveil.reports.report import Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (
@@ -165,7 +165,7 @@ def _numbers(curves: tuple[ErrorCurve, ...], here: int, length: int) -> Section:
         (
             Marked((f"{curve.mechanism} ", "least" if curve is best else "")),
             f"{curve.errors[here]:.4g}",
-            f"{100 * curve.errors[here] / length:.3g} %" if length else "—",
+            percent(curve.errors[here] / length, 3) if length else "—",
             PAPERS.get(curve.mechanism, "symveil"),
         )
         for curve in curves

@@ -1,23 +1,28 @@
-"""Ledger: who has spent what. Nothing is ever changed from here."""
+"""Ledger: who has spent what. Nothing is ever changed from here, but a made-up ledger where there is no other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
+from symveil.numbers.texts import percent
 from symveil.reports.report import Facts, Headline, Marked, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
 from symveil.tasks.budgets import (
+    grant_budget,
     ledger_accounts,
     ledger_history,
     ledger_status,
     person_status,
     spent_in_units,
 )
+from symveil.tasks.privatize_file import privatize_file
 
 MOST_PERSONS, MOST_ENTRIES = 100, 50
 
@@ -26,7 +31,7 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Ledger panel; `address` is the ledger that the studio was started with."""
     ledger = values["ledger"] or values["address"]
     if not ledger:
-        return _none()
+        return _of_example(values, progress)
     named(progress, "Reading the ledger")(0, None)
     totals = ledger_status(ledger)
     person = values["person"].strip()
@@ -36,7 +41,7 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
         report=Report(
             title="symveil: the ledger",
             sections=(
-                _totals(totals, "the dropped file" if values["ledger"] else _plain(ledger)),
+                _totals(totals, values.get("named") or ("the dropped file" if values["ledger"] else _plain(ledger))),
                 _accounts(accounts, totals, person),
                 _history(entries, person),
             ),
@@ -53,13 +58,36 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
     )
 
 
-def _none() -> Answer:
+_PERSONS = ("ada", "alan", "barbara", "edsger", "grace", "tony")
+_RELEASES = (("september", "0.5", 1), ("october", "1", 2))
+"""Releases of the example: a name, an ε, and how many times more trips a person has than the one before."""
+
+
+def _of_example(values: Mapping[str, str], progress: Progress) -> Answer:
+    """A made-up ledger, where there is no other: two releases of the trips of six persons."""
+    named(progress, "Making up a ledger")(0, None)
+    with TemporaryDirectory(dir=values.get("folder")) as inside:
+        ledger, true = Path(inside, "example.db"), Path(inside, "true.csv")
+        grant_budget(ledger, "6", everyone=True)
+        grant_budget(ledger, "4", persons=["grace"])
+        for name, epsilon, more in _RELEASES:
+            owners = [person for trips, person in enumerate(_PERSONS) for _ in range(more * trips // 2 + 1)]
+            lines = (f"{number},{person},ab\n" for number, person in enumerate(owners))
+            true.write_text(f"trip,person,streets\n{''.join(lines)}")
+            privatize_file(
+                true, Path(inside, f"{name}.csv"), alphabet="abc", epsilon=epsilon, identifier="trip", person="person",
+                sequence="streets", separator="", ledger=ledger, release_id=name, over_budget="drop",
+            )  # fmt: skip
+        answer = answer_ledger({**values, "ledger": str(ledger), "named": "the example"}, progress)
     explained = (
-        "A ledger keeps the budget of each person: every release is charged before anything is drawn.",
-        "Start the studio with `symveil studio --ledger budgets.db`, or drop a ledger file beside. It is only read.",
+        "**A made-up ledger:** every person may spend ε = 6, and one of them more. Each release is charged before "
+        "anything is drawn, once for each trip of a person; a release that a budget does not cover leaves that person "
+        "out.",
+        "Start the studio with `symveil studio --ledger budgets.db`, or drop a ledger file beside, to see your own. It "
+        "is only read.",
     )
-    sections = (Section("No ledger yet", tuple(map(Text, explained))),)
-    return Answer.without(Report(title="symveil: the ledger", sections=sections))
+    opening = Section("An example", tuple(map(Text, explained)))
+    return replace(answer, report=replace(answer.report, sections=(opening, *answer.sections)), secret=False)
 
 
 def _plain(ledger: str) -> str:
@@ -103,7 +131,7 @@ def _accounts(accounts: list[Account], totals: Totals, person: str) -> Section:
         composed = "" if each.composed_epsilon is None else f" (composed {each.composed_epsilon:.4g})"
         left = each.left + composed
         bar = Share(min(used, 1.0))
-        rows.append((each.person, bar, f"{100 * used:.0f} %", each.spent, each.granted, left, spent_in_units(each)))
+        rows.append((each.person, bar, percent(used), each.spent, each.granted, left, spent_in_units(each)))
     parts: list[Table | Text] = [Table.from_rows(columns, rows)]
     more = totals.persons - len(accounts)
     if not person and more > 0:

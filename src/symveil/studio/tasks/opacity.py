@@ -19,8 +19,8 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.laws.parameters import Adjacency
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
+from symveil.numbers.texts import epsilon_text, percent
 from symveil.pictures.svg import to_svg
-from symveil.reports.number_texts import epsilon_text
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
@@ -159,7 +159,7 @@ def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[s
         text = Marked((f"{name} is violated. Who observes ", witness, f" is sure: {_why(verdict)}."))
         share = "A secret can be given away"
         if violation is not None:
-            share = f"{_percent(violation.upper)} of all runs give a secret away"
+            share = f"{percent(violation.upper, 3)} of all runs give a secret away"
         parts.append(Headline(share, text, "violated"))
         if violation is not None:
             exact = "Exactly" if violation.is_exact else "At most, proved:"
@@ -183,11 +183,6 @@ def _why(verdict: OpacityVerdict) -> str:
     """What the witness gives away. Only the weak and the initial notion are about one instant: the strong one is
     violated as well where no single instant is given away."""
     return verdict.reason if verdict.question.notion == "strong" else f"{verdict.reason}, all of it secret"
-
-
-def _percent(share: Fraction) -> str:
-    value = 100 * float(share)
-    return f"{value:.3g} %" if value else "0 %"
 
 
 # --- stepping through an observation ----------------------------------------------------------------
@@ -360,7 +355,7 @@ def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
     text, nothing = _DESCRIPTIONS[policy], "—"
     if isinstance(document, str):
         return text, f"not possible here: {document}", nothing, nothing, nothing, nothing
-    before = _percent(read_probability(document["violation_before"]))
+    before = percent(read_probability(document["violation_before"]), 3)
     if not document["enforceable"]:
         stuck = " ".join(document["unenforceable"])
         return text, before, f"cannot be enforced: nothing to show for {stuck}", nothing, nothing, nothing
@@ -369,10 +364,10 @@ def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
     return (
         text,
         before,
-        nothing if after is None else _percent(read_probability(after)),
+        nothing if after is None else percent(read_probability(after), 3),
         "unknown" if epsilon is None else _loss(float(epsilon), document["how"]),
         nothing if distance is None else f"{distance:.4g}",
-        nothing if posterior is None else f"{100 * posterior:.3g} %",
+        nothing if posterior is None else percent(posterior, 3),
     )
 
 
@@ -389,11 +384,11 @@ def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
             unlisted.append(Text(f"{policy}: too many sensitive strings to list.", "quiet"))
         for each in (document["sensitive"] or [])[:_MOST_STRINGS]:
             shown = "; ".join(
-                f"{' '.join(other['observation'])} ({100 * float(Fraction(other['given'])):.3g} %)"
+                f"{' '.join(other['observation'])} ({percent(Fraction(other['given']), 3)})"
                 for other in each["substitutes"][:_MOST_SUBSTITUTES]
             )
             more = each["substitute_count"] - _MOST_SUBSTITUTES
-            share = _percent(read_probability(each["probability"]))
+            share = percent(read_probability(each["probability"]), 3)
             shown += f"; {more} more" if more > 0 else ""
             rows.append((policy, " ".join(each["observation"]), share, shown))
     columns = ("policy", "observed", "probability", "shown instead")

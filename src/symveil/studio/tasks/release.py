@@ -27,9 +27,9 @@ from symveil.models.word import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
+from symveil.numbers.texts import epsilon_text
 from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
-from symveil.reports.number_texts import epsilon_text
 from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (

@@ -26,7 +26,7 @@ from symveil.mechanisms.attacker.view import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
-from symveil.reports.number_texts import factor
+from symveil.numbers.texts import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from symveil.central.noise import Quality
 from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import ParameterError
 from symveil.estimation.names import NGRAMS
@@ -23,7 +22,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.road_map import Road, road_map_svg
-from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
+from symveil.reports.report import Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.answers import about_counts, central_promise, read_confidence, table_answer
 from symveil.studio.tasks.subject import read_whole, warning
@@ -134,7 +133,7 @@ def _command(
             shown = typed.get(name, value)
             words.append(f"{option} {quote(shown.name if isinstance(shown, Path) else str(shown))}")
     explained = "Nothing was written or charged here. The release itself is made on the command line, with a ledger:"
-    return Section("To release it", (Text(explained), Text(Marked((" ".join(words),)), "word true")))
+    return Section("To release it", (Text(explained), Text(Marked((" ".join(words),)), "command")))
 
 
 _OPTIONS = {("", "identifier"): "--id", ("", "threshold"): "--from", ("learn", "model"): "--from-graph"}
@@ -206,7 +205,7 @@ def _promised(epsilon: str, learned: LearnedPrivately, compared: Comparison) -> 
         "is what each **person** loses at most, for all of their records together. Synthetic sequences cost nothing "
         "more, however many are drawn."
     )
-    parts: list[Headline | Text | Table] = [Headline(f"ε = {epsilon}", loss, learned.guarantee.how)]
+    parts: list[Part] = [Headline(f"ε = {epsilon}", loss, learned.guarantee.how)]
     if similarity is not None:
         meaning = (
             "is how alike the synthetic sequences are to the true ones: 1 − the earth mover's distance between them. "
@@ -215,19 +214,11 @@ def _promised(epsilon: str, learned: LearnedPrivately, compared: Comparison) -> 
         parts.append(Headline(f"{similarity:.2f} of 1", meaning))
     parts += [warning(each) for each in learned.warnings]
     if quality is not None:
-        parts += _forecast(quality)
+        for section in quality.report().sections:
+            parts += [Text(f"{section.heading}:", "quiet"), *section.parts]
     if compared.times is not None:
         parts.append(Text(f"{NOT_LEARNED[:1].upper()}{NOT_LEARNED[1:]}.", "quiet"))
     return Section("What is promised, and what to expect", tuple(parts))
-
-
-def _forecast(quality: Quality) -> tuple[Text, Table]:
-    rows = [(name, f"{share:.0%}", verdict) for name, share, verdict in quality.rows()]
-    explained = (
-        "What to expect follows from released numbers alone: noise in each table, as a share of what about "
-        f"{quality.persons:,.0f} persons add (a noisy number)."
-    )
-    return Text(explained, "quiet"), Table.from_rows(("table", "noise", "what is learned from it"), rows)
 
 
 def _words(drawn: Synthesized, roads: Mapping[str, Road]) -> Section:

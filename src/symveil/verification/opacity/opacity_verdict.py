@@ -13,11 +13,12 @@ Observations are explored by their length, so the first violation is a shortest 
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 
 from symveil.graphs.state_sets import StateSet, members
 from symveil.graphs.walk import Walk
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, text_report
 from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
 from symveil.verification.opacity.notions import Question
 
@@ -178,7 +179,7 @@ class WeakSearch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpacityVerdict:
+class OpacityVerdict(Reported):
     """Whether a system is opaque, and if not, a shortest observation that gives a secret away.
 
     After `witness` the observer is sure: given all of it, the states possible after its first
@@ -202,8 +203,9 @@ class OpacityVerdict:
         """What was verified, in words."""
         return self.question.property_name
 
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self).removeprefix('OpacityVerdict(').removesuffix(')'))}</p>"
+    def report(self) -> Report:
+        """The answer in a sentence."""
+        return text_report("Opacity", [f"{repr(self).removeprefix('OpacityVerdict(').removesuffix(')')}"])
 
     def __repr__(self) -> str:
         if self.holds:

@@ -13,7 +13,7 @@ from symveil.graphs.state_sets import StateSet, set_of
 from symveil.graphs.strong_components import strong_components
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
-from symveil.laws.public_words import any_word
+from symveil.laws.protection import any_word
 from symveil.models.alphabet import Alphabet
 from symveil.numbers.once import Memo, computed_once
 from symveil.verification.opacity.estimators import ExplorationLimit, estimator

@@ -11,6 +11,8 @@ from symveil.graphs.walk import Walk
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, text_report
 from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
 from symveil.verification.opacity.estimators import ExplorationLimit, estimator
 from symveil.verification.opacity.notions import Question, read_question, read_threshold
@@ -27,7 +29,7 @@ _WIDEST_BETWEEN = {8: Fraction(1, 10**9), 20: Fraction(1, 10**7)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViolationProbability:
+class ViolationProbability(Reported):
     """Pr(some prefix of the run's observation violates opacity): Σ Pr(s) over the first-violating strings.
 
     `lower` and `upper` are proved. They are equal, and the value exact, unless the linear system
@@ -59,8 +61,10 @@ class ViolationProbability:
             return True
         return False if self.lower >= threshold else None
 
-    def _repr_html_(self) -> str:
-        return f"<p>violation probability {repr(self).removeprefix('ViolationProbability(').removesuffix(')')}</p>"
+    def report(self) -> Report:
+        """The probability, in a sentence."""
+        value = repr(self).removeprefix("ViolationProbability(").removesuffix(")")
+        return text_report("Opacity", [f"violation probability {value}"])
 
     def __repr__(self) -> str:
         value = str(self.upper) if self.is_exact else f"{float(self.lower):.12g} … {float(self.upper):.12g}"

@@ -57,6 +57,27 @@ def fraction_text(value: Fraction) -> str:
     return str(value) if value.denominator == 1 else f"{value} = {decimal}"
 
 
+def percent(share: float | Fraction, digits: int = 2) -> str:
+    """A chance or a share as people read it; 100 % is certainty.
+
+    Parameters
+    ----------
+    share
+        Between 0 and 1, or a ratio that may be larger.
+    digits
+        How many are shown.
+
+    >>> percent(0.3333), percent(0.9995), percent(1.0), percent(1e-9), percent(0.0), percent(0.005), percent(1 / 3, 3)
+    ('33 %', '99.9 %', '100 %', 'below 0.001 %', '0 %', '0.5 %', '33.3 %')
+    """
+    value = float(share)
+    if 0 < value < 1e-5:
+        return "below 0.001 %"
+    if 0.99 < value < 1:
+        return f"{math.floor(1000 * value) / 10:g} %"
+    return f"{100 * value:.{digits}g} %" if value < 1 else f"{100 * value:,.0f} %"
+
+
 def share_of_symbols(errors: float, length: int) -> str:
     """An expected number of errors as people say it.
 
@@ -66,7 +87,7 @@ def share_of_symbols(errors: float, length: int) -> str:
     if length == 0 or errors <= 0:
         return "nothing"
     share = errors / length
-    return f"{100 * share:.0f} % of the symbols" if share > 0.3 else f"1 symbol in {1 / share:,.0f}"
+    return f"{percent(share)} of the symbols" if share > 0.3 else f"1 symbol in {1 / share:,.0f}"
 
 
 def counted(count: float, noun: str) -> str:
