@@ -1,7 +1,8 @@
 """Programs of others that publish logs with times, each in a process of its own, and how true what they publish is.
 
-pm4py (AGPL) has PRIPEL; dp-sequential-events (MIT) is on PyPI. Nothing here imports them: a script is handed to the
-Python of `SYMVEIL_PEERS`, or to this one, where the extra `peers` is installed.
+pm4py (AGPL) has PRIPEL, which needs diffprivlib: `make bench` installs both (the extras `peers` and `bench`).
+dp-sequential-events (MIT) is timed where it is installed. Nothing here imports them: a script is handed to the Python
+of `SYMVEIL_PEERS`, or to this one.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ import importlib.metadata, json, sys, warnings
 warnings.simplefilter("ignore")
 import pandas as pd
 import pm4py
+from pm4py.privacy import anonymize_differential_privacy
 source, out, epsilon = sys.argv[1], sys.argv[2], float(sys.argv[3])
 log = pd.read_csv(source, dtype={"case:concept:name": str}, keep_default_na=False)
 log["time:timestamp"] = pd.to_datetime(log["time:timestamp"], utc=True, format="ISO8601")
 lengths = sorted(log.groupby("case:concept:name").size())
 k = int(lengths[int(0.8 * len(lengths))])  # as its page advises: a length that four of five cases do not exceed
-released = pm4py.anonymize_differential_privacy(pm4py.format_dataframe(log), epsilon=epsilon, k=k, p=20)
+released = anonymize_differential_privacy(pm4py.format_dataframe(log), epsilon=epsilon, k=k, p=20)
 released[["case:concept:name", "concept:name", "time:timestamp"]].to_csv(out, index=False)
 versions = {name: importlib.metadata.version(name) for name in ("pm4py", "diffprivlib")}
 print(json.dumps({"version": ", ".join(f"{one} {two}" for one, two in versions.items()),
@@ -73,8 +75,8 @@ class Peer:
     ----------
     name
         As tables show it.
-    module
-        What has to be importable.
+    module, packages
+        What has to be importable, and what pip has to install for it.
     script
         Handed the log, the file to write, and ε.
     logs
@@ -85,6 +87,7 @@ class Peer:
 
     name: str
     module: str
+    packages: str
     script: str
     logs: tuple[str, ...]
     seconds: int
@@ -96,7 +99,7 @@ class Peer:
             [python, "-c", f"import {self.module}"], capture_output=True, text=True, check=False
         )  # fmt: skip
         if there.returncode:
-            return {"note": "not installed: the extra peers"}
+            return {"note": f"not installed: pip install {self.packages}"}
         try:
             done = subprocess.run(
                 [python, "-c", self.script, str(source), str(out), "1"], capture_output=True, text=True, check=False,
@@ -111,8 +114,8 @@ class Peer:
 
 
 PEERS = (
-    Peer("PRIPEL in pm4py", "pm4py, diffprivlib", PRIPEL, ("sepsis", "env_permit"), 1200),
-    Peer("dp-sequential-events", "dp_sequential_events", EVENTS, ("sepsis", "env_permit"), 400),
+    Peer("PRIPEL in pm4py", "pm4py, diffprivlib", "pm4py diffprivlib", PRIPEL, ("sepsis", "env_permit"), 1200),
+    Peer("dp-sequential-events", "dp_sequential_events", "dp-sequential-events", EVENTS, ("sepsis", "env_permit"), 400),
 )
 
 

@@ -4,16 +4,16 @@
    takes it from state q to next i q a, and it accepts where the last state does. A chain, an automaton and a layered
    graph are of this form; what cannot go on is a state from which nothing is accepted.
 
-   Two accepted words w and v may be cut where both are in the same state. Between consecutive cuts lies a piece; the
-   words change from w to v piece by piece (mixed w v k: the first k symbols of v, the rest of w), and every word on the
-   way is accepted (mixed_accepted).
+   Two accepted words w and v are cut where both are in the same state; they change from w to v piece by piece (mixed w v k: the first
+   k symbols of v, the rest of w), and every word on the way is accepted (mixed_accepted).
 
-   detours_add_up: for cuts 0 = k_0 <= k_1 <= ... <= k_m = n the loss of w and v is at most the sum of the losses of the pieces,
-     each between two accepted words that differ in that piece only, and the numbers of differing symbols add up to
-     dist w v. (Pieces in which w and v agree have two equal words and lose nothing.)
+   detours_add_up: let loss(w,v) bound the loss of any two accepted words with one detour. Then from any accepted word to any other
+     there is a way over accepted words with one detour from each to the next, the numbers of symbols that they change add up to the
+     distance, and the loss of the two words is at most the sum of the losses of the detours. A detour lies between two
+     positions, the words agree outside, and their states agree at both ends (or the second is the end of the words) and nowhere between.
    graceful_by_detours: if any two accepted words with one detour lose at most rho times the number of symbols in which they
-     differ, any two accepted words do. A detour lies between two positions, the words agree outside, and their states
-     agree at both ends and nowhere between.
+     differ, any two accepted words do.
+   detour_is_block: where the state is the last symbol, as in a chain, a detour changes consecutive symbols, every one of them: it is a block.
 
    The loss is that of any mechanism, in one direction; both directions are two applications. *)
 
@@ -88,73 +88,48 @@ Qed.
 
 Variables (R : realType) (O : Type) (P : word -> O -> R).
 
-(* Sorted cuts from k on, at each of which w and v are in the same state; the last one is the end *)
-Fixpoint cuts w v (k : nat) (ks : seq nat) : Prop :=
-  if ks is k' :: rest then [/\ (k <= k')%N, state w k' = state v k' \/ k' = n & cuts w v k' rest] else k = n.
-
-Fixpoint total w v (loss : word -> word -> R) (k : nat) (ks : seq nat) : R :=
-  if ks is k' :: rest then loss (mixed w v k) (mixed w v k') + total w v loss k' rest else 0.
-
-Fixpoint differences w v (k : nat) (ks : seq nat) : nat :=
-  if ks is k' :: rest then dist (mixed w v k) (mixed w v k') + differences w v k' rest else 0.
-
-Lemma detours_from (loss : word -> word -> R) w v k ks :
-  accepted w -> accepted v -> state w k = state v k \/ k = n -> cuts w v k ks ->
-  (forall w v : word, accepted w -> accepted v -> loses_at_most (loss w v) (P w) (P v)) ->
-  loses_at_most (total w v loss k ks) (P (mixed w v k)) (P v) /\ differences w v k ks = dist (mixed w v k) v.
-Proof.
-move=> aw av sk + h; elim: ks k sk => [|k' ks IH] k sk /=.
-  by move=> ->; rewrite mixedn distxx; split=> // o; rewrite expR0 mul1r.
-have acc j : state w j = state v j \/ j = n -> accepted (mixed w v j).
-  by case=> [|->]; [exact: mixed_accepted|rewrite mixedn].
-move=> [kk' sk' c]; have [l d] := IH k' sk' c; split.
-  by apply: loss_triangle l; apply: h; apply: acc.
-have k'n : (k' <= n)%N.
-  by elim: ks k' c {IH l d kk' sk'} => [|j ks IH] k' /= => [->//|[kj _ /IH]]; apply: leq_trans.
-by rewrite d; have := dist_mixed_add w v kk' k'n; rewrite mixedn.
-Qed.
-
-Theorem detours_add_up (loss : word -> word -> R) (w v : word) (ks : seq nat) :
-  accepted w -> accepted v -> cuts w v 0 ks ->
-  (forall w v : word, accepted w -> accepted v -> loses_at_most (loss w v) (P w) (P v)) ->
-  loses_at_most (total w v loss 0 ks) (P w) (P v) /\ differences w v 0 ks = dist w v.
-Proof.
-move=> aw av c h; have := @detours_from loss w v 0 ks aw av (or_introl erefl) c h.
-by rewrite mixed0.
-Qed.
-
 (* Different words that agree outside the positions k ... k'-1; their states agree at both ends and nowhere between *)
 Definition one_detour w v := w <> v /\ exists k k', [/\ (k < k' <= n)%N,
   (forall i : 'I_n, ~~ (k <= i < k')%N -> w i = v i), state w k = state v k,
   state w k' = state v k' \/ k' = n & forall j, (k < j < k')%N -> state w j <> state v j].
 
-Theorem graceful_by_detours (rho : R) :
-  (forall w v, accepted w -> accepted v -> one_detour w v -> loses_at_most (rho * (dist w v)%:R) (P w) (P v)) ->
-  forall w v, accepted w -> accepted v -> loses_at_most (rho * (dist w v)%:R) (P w) (P v).
+(* The words s are accepted, and from each to the next, starting with w, there is one detour *)
+Fixpoint by_detours (w : word) (s : seq word) : Prop :=
+  if s is u :: s' then [/\ accepted u, one_detour w u & by_detours u s'] else True.
+
+Fixpoint along (f : word -> word -> R) (w : word) (s : seq word) : R :=
+  if s is u :: s' then f w u + along f u s' else 0.
+
+Theorem detours_add_up (loss : word -> word -> R) :
+  (forall w v, accepted w -> accepted v -> one_detour w v -> loses_at_most (loss w v) (P w) (P v)) ->
+  forall w v, accepted w -> accepted v -> exists s, [/\ by_detours w s, last w s = v,
+    along (fun w v => (dist w v)%:R) w s = (dist w v)%:R & loses_at_most (along loss w s) (P w) (P v)].
 Proof.
 move=> h w v aw av.
-suff H m k : (k + m = n)%N -> state w k = state v k ->
-    loses_at_most (rho * (dist (mixed w v k) v)%:R) (P (mixed w v k)) (P v).
-  by have := H n 0%N (add0n n) erefl; rewrite mixed0.
+pose good k s := [/\ by_detours (mixed w v k) s, last (mixed w v k) s = v,
+  along (fun w v => (dist w v)%:R) (mixed w v k) s = (dist (mixed w v k) v)%:R &
+  loses_at_most (along loss (mixed w v k) s) (P (mixed w v k)) (P v)].
+have good_end : good n [::].
+  by rewrite /good mixedn /= distxx; split=> // o; rewrite expR0 mul1r.
+suff H m k : (k + m = n)%N -> state w k = state v k -> exists s, good k s.
+  by have [s] := H n 0%N (add0n n) erefl; rewrite /good mixed0; exists s.
 elim/ltn_ind: m k => m IH k km sk.
-have refl u : loses_at_most (rho * (dist u u)%:R) (P u) (P u).
-  by move=> o; rewrite distxx mulr0 expR0 mul1r.
-case: (posnP m) => [m0|m0].
-  by move: km; rewrite m0 addn0 => ->; rewrite mixedn; exact: refl.
+case: (posnP m) => [m0|m0]; first by exists [::]; move: km; rewrite m0 addn0 => ->.
 pose cut j := (k < j)%N && ((state w j == state v j) || (j == n)).
 have kn : (k < n)%N by rewrite -km -[X in (X < _)%N]addn0 ltn_add2l.
 have ex : exists j, cut j by exists n; rewrite /cut kn eqxx orbT.
 case: (ex_minnP ex) => j /andP[kj sj] jmin.
 have jn : (j <= n)%N by apply: jmin; rewrite /cut kn eqxx orbT.
 have {}sj : state w j = state v j \/ j = n by case/orP: sj => /eqP; [left|right].
+have [s gs] : exists s, good j s.
+  case: sj => [sj|->]; last by exists [::].
+  by apply: (IH (n - j)%N) => //; [rewrite -(addKn k m) km ltn_sub2l|rewrite subnKC].
+have [same|wv] := eqVneq (mixed w v k) (mixed w v j); first by exists s; rewrite /good same.
 have accj : accepted (mixed w v j).
   by case: sj => [|->]; [exact: mixed_accepted|rewrite mixedn].
 have acck : accepted (mixed w v k) by exact: mixed_accepted.
-have split_dist : (dist (mixed w v k) (mixed w v j) + dist (mixed w v j) v = dist (mixed w v k) v)%N.
-  by have := dist_mixed_add w v (ltnW kj) jn; rewrite mixedn.
-rewrite -split_dist natrD mulrDr; apply: (@loss_triangle _ _ _ _ _ (mixed w v j)).
-  have [->|wv] := eqVneq (mixed w v k) (mixed w v j); first exact: refl.
-  apply: h => //; split; first exact/eqP.
+have detour : one_detour (mixed w v k) (mixed w v j).
+  split; first exact/eqP.
   exists k, j; split=> //; first by rewrite kj.
   - move=> i ki; rewrite !ffunE; case: (ltnP i k) => [ik|ik]; first by rewrite (ltn_trans ik kj).
     by move: ki; rewrite ik /= => /negbTE->.
@@ -163,9 +138,41 @@ rewrite -split_dist natrD mulrDr; apply: (@loss_triangle _ _ _ _ _ (mixed w v j)
     by left; rewrite state_mixed// ltnNge (ltnW kj)/= state_mixed_before.
   - move=> i /andP[ki ij]; rewrite state_mixed// ltnNge (ltnW ki)/= state_mixed_before ?(ltnW ij)//.
     by move=> si; have := jmin i; rewrite /cut ki si eqxx => /(_ isT); rewrite leqNgt ij.
-case: sj => [sj|->]; last by rewrite mixedn; exact: refl.
-apply: (IH (n - j)%N) => //; last by rewrite subnKC.
-by rewrite -(addKn k m) km ltn_sub2l.
+have [ds ls ss os] := gs; exists (mixed w v j :: s); split=> //=; last exact: loss_triangle (h _ _ acck accj detour) os.
+by rewrite ss -natrD; congr (_%:R); have := dist_mixed_add w v (ltnW kj) jn; rewrite mixedn.
+Qed.
+
+Corollary graceful_by_detours (rho : R) :
+  (forall w v, accepted w -> accepted v -> one_detour w v -> loses_at_most (rho * (dist w v)%:R) (P w) (P v)) ->
+  forall w v, accepted w -> accepted v -> loses_at_most (rho * (dist w v)%:R) (P w) (P v).
+Proof.
+move=> h w v aw av; have [s [_ _ <-]] := detours_add_up h aw av.
+suff -> : along (fun w v => rho * (dist w v)%:R) w s = rho * along (fun w v => (dist w v)%:R) w s by [].
+by elim: s w {aw} => [|u s IH] w /=; rewrite ?mulr0// mulrDr IH.
+Qed.
+
+(* Where the state is the last symbol a detour is a block: consecutive symbols, all of which differ *)
+Theorem detour_is_block w v : (forall i : 'I_n, state w i.+1 = state v i.+1 <-> w i = v i) -> one_detour w v ->
+  exists k k', (k < k' <= n)%N /\ forall i : 'I_n, (w i != v i) = (k <= i < k')%N.
+Proof.
+move=> symbols [wv [k [k' [/andP[kk' k'n] outside _ sk' between]]]].
+have inside (i : 'I_n) : (k <= i)%N -> (i.+1 < k')%N -> w i != v i.
+  by move=> ki ik'; apply/eqP => /symbols; apply: between; rewrite ltnS ki.
+have out (i : 'I_n) : ~~ (k <= i < k')%N -> (w i != v i) = false by move=> /outside->; rewrite eqxx.
+have last_at (i : 'I_n) : (k <= i < k')%N -> (i.+1 < k')%N \/ i.+1 = k'.
+  by case/andP=> _; rewrite leq_eqVlt => /predU1P[]; [right|left].
+have [same|other] := eqVneq (state w k') (state v k'); last first.
+  exists k, k'; rewrite kk' k'n; split=> // i; case ik: (k <= i < k')%N; last by rewrite out ?ik.
+  have [lt|e] := last_at i ik; first by apply: inside => //; case/andP: ik.
+  by apply/eqP => /symbols; rewrite e; exact/eqP.
+have block (i : 'I_n) : (w i != v i) = (k <= i < k'.-1)%N.
+  have ltP' : (i < k'.-1)%N = (i.+1 < k')%N by rewrite -ltnS prednK// (leq_ltn_trans (leq0n k)).
+  rewrite ltP'; case ik: (k <= i < k')%N; last first.
+    by rewrite out ?ik//; apply/esym/negbTE/negP => /andP[ki /ltnW ik']; rewrite ki ik' in ik.
+  have [lt|e] := last_at i ik; first by rewrite lt andbT; case/andP: ik => ki _; rewrite ki inside.
+  by rewrite e ltnn andbF; apply/negbTE; rewrite negbK; apply/eqP/symbols; rewrite e.
+exists k, k'.-1; split=> //; rewrite (leq_trans (leq_pred k') k'n) andbT ltnNge; apply/negP => k'k.
+by apply: wv; apply/ffunP => i; apply/eqP; rewrite -[_ == _]negbK block; apply/negP => /andP[ki ik]; move: (leq_trans ik k'k); rewrite ltnNge ki.
 Qed.
 
 End Detours.

@@ -7,9 +7,10 @@ From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp.classical Require Import boolp classical_sets.
 From mathcomp.analysis Require Import reals topology normedtype sequences exp.
 From mathcomp Require Import finset ring zify.
-From symveil Require Import loss finite_laws hamming_words tight_calibration composition post_processing group_privacy.
+From symveil Require Import loss finite_laws hamming_words tight_calibration staircase composition.
+From symveil Require Import post_processing group_privacy.
 From symveil Require Import detours swap_metric draws uniform_integer integer_boundary laplace discrete_laplace.
-From symveil Require Import person_bound central_noise partition_selection labelled_chains.
+From symveil Require Import person_bound central_noise partition_selection labelled_chains least_distance.
 
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -37,6 +38,15 @@ Proof. by have [] := @tight_exponential R _ 3 1 1 ler01 (eq_leq (esym card_bool)
 Example two_bits_by_groups (w v : word) : (dist w v <= 2 * 1)%N -> loses_at_most (2%:R * (1 * 1%:R)) (P w) (P v).
 Proof. by apply: group_privacy_words => w' v'; exact: within. Qed.
 
+(* For two bits and epsilon = 2 one of the two staircases is no worse than the exponential mechanism *)
+Example bits_by_staircase : exists2 t, (0 < t <= 2)%N &
+  forall w : word, expected (@staircase R _ 3 2 (1 * 2%:R) t) w <= mean_expected P.
+Proof.
+apply: (@staircase_optimal R _ 3 2 (1 * 2%:R)) => //; [by rewrite mul1r ltr0n|by rewrite card_bool|].
+split=> [//|w|w v]; last exact: within.
+by apply: law_sum1; exact: normaliser_by_distance_gt0.
+Qed.
+
 (* A model with one state accepts every word; its detours are single symbols *)
 Example bits_by_detours (w v : word) : loses_at_most (1 * (dist w v)%:R) (P w) (P v).
 Proof.
@@ -44,14 +54,21 @@ apply: (@graceful_by_detours _ 3 unit_eqType tt (fun _ _ _ => tt) xpredT R _ P) 
 exact: within (dist_le w' v') _ _ (leqnn _).
 Qed.
 
-Example bits_cut_everywhere (w v : word) :
-  let state_of := (fun (_ : nat) (_ : unit) (_ : bool) => tt) in
-  loses_at_most (total w v (fun w v => 1 * (dist w v)%:R) 0 [:: 1; 2; 3]%N) (P w) (P v).
+(* A chain that allows every move; its state is the last symbol, so detours are blocks *)
+Let next (_ : nat) (_ : option bool) (a : bool) := Some a.
+
+Example bits_by_blocks (w v : word) : exists s, [/\ by_detours None next xpredT w s, last w s = v &
+  loses_at_most (along (fun w v => 1 * (dist w v)%:R) w s) (P w) (P v)].
 Proof.
-move=> state_of.
-have [||||] // := @detours_add_up _ 3 unit_eqType tt state_of xpredT R _ P (fun w v => 1 * (dist w v)%:R) w v [:: 1; 2; 3]%N.
-  by split=> //; [left|split=> //; [left|split=> //; left]]; case: (state _ _ _ _); case: (state _ _ _ _).
-by move=> w' v' _ _; exact: bits_by_detours.
+have [|s [ds ls _ os]] := @detours_add_up _ 3 _ None next xpredT R _ P (fun w v => 1 * (dist w v)%:R) _ w v isT isT; last by exists s.
+by move=> w' v' _ _ _; exact: bits_by_detours.
+Qed.
+
+Example a_block (w v : word) : one_detour None next w v ->
+  exists k k', (k < k' <= 3)%N /\ forall i : 'I_3, (w i != v i) = (k <= i < k')%N.
+Proof.
+apply: detour_is_block => i /=; case: insubP => [j _ /val_inj->|]; last by rewrite ltn_ord.
+by rewrite /next; split=> [[]|->].
 Qed.
 
 (* Three releases of one word; what is forgotten loses nothing more *)
@@ -73,6 +90,10 @@ move=> c wv; have [c0 cs ct cr] := hamming_costs bool_finType 3.
 by have [_ /(_ wv)] := @swap_metric_loss R _ 3 c (fun=> 1) 1 c0 cs ct ler01 (fun=> ler01) 1 w v (cr w v) ltr01 ltr01.
 Qed.
 End Bits.
+
+(* A die from three bits *)
+Example a_die (R : realType) : ((fun rounds => chance R (uniform_below 6 3 rounds) (pred1 5%N)) --> (6^-1 : R))%classic.
+Proof. by have [] := @uniform_below_law R 6 3 isT isT 5 isT. Qed.
 
 (* Three pieces of equal length, cut by comparing whole numbers of one bit, then two, then three ... *)
 Section Thirds.
@@ -122,23 +143,36 @@ Qed.
 
 (* Labelled chains: 0 on the diagonal and 1 elsewhere is a certificate; a state loses nothing against itself *)
 Section Chain.
-Variables (R : realFieldType) (S B : finType) (label : S -> B) (mu : S -> S -> R) (ratio : R).
+Variables (R : realType) (S B : finType) (label : S -> B) (mu : S -> S -> R) (ratio : R).
 Hypothesis mu_ge0 : forall s i, 0 <= mu s i.
 Hypothesis mu_sum1 : forall s, \sum_i mu s i = 1.
 Hypothesis ratio_ge1 : 1 <= ratio.
 
+Let apart : certificate label mu ratio (fun s s' => (s != s')%:R).
+Proof.
+split=> [x y|x y]; first exact: ler0n.
+rewrite /gamma_at_most; have [->|xy] := eqVneq x y.
+  rewrite eqxx => f [f01 _]; rewrite -oppr_ge0 -sumrN; apply: sumr_ge0 => i _; have /andP[f0 _] := f01 i.
+  by rewrite oppr_ge0 mulr_le0_ge0// subr_le0 ler_pemull.
+case: ifP => // _ f [f01 _]; rewrite -(mu_sum1 x); apply: ler_sum => i _; have /andP[f0 f1] := f01 i.
+apply: (@le_trans _ _ (mu x i * f i)); last by rewrite ler_pimulr.
+by rewrite ler_wpmul2r// ler_subl_addr ler_addl mulr_ge0// (le_trans ler01).
+Qed.
+
 Example same_state (T : nat) (s : S) E : (0 < T)%N -> seen label mu T s E <= ratio * seen label mu T s E.
 Proof.
 move=> T0; rewrite -subr_le0.
-have c : certificate label mu ratio (fun s s' => (s != s')%:R).
-  split=> [x y|x y]; first exact: ler0n.
-  rewrite /gamma_at_most; have [->|xy] := eqVneq x y.
-    rewrite eqxx => f [f01 _]; rewrite -oppr_ge0 -sumrN; apply: sumr_ge0 => i _; have /andP[f0 _] := f01 i.
-    by rewrite oppr_ge0 mulr_le0_ge0// subr_le0 ler_pemull.
-  case: ifP => // _ f [f01 _]; rewrite -(mu_sum1 x); apply: ler_sum => i _; have /andP[f0 f1] := f01 i.
-  apply: (@le_trans _ _ (mu x i * f i)); last by rewrite ler_pimulr.
-  by rewrite ler_wpmul2r// ler_subl_addr ler_addl mulr_ge0// (le_trans ler01).
-by have := certificate_bounds_delta mu_ge0 mu_sum1 ratio_ge1 c s s E T0; rewrite eqxx.
+by have := certificate_bounds_delta mu_ge0 mu_sum1 ratio_ge1 apart s s E T0; rewrite eqxx.
+Qed.
+
+Example no_distance (s : S) : ld label mu ratio (s, s) = 0.
+Proof.
+have [_ least] := ld_is_least_fixed label mu_ge0 mu_sum1 ratio_ge1.
+have ge0 (p : S * S) : 0 <= (p.1 != p.2)%:R :> R by exact: ler0n.
+have h : above_gamma label mu ratio (fun p => (p.1 != p.2)%:R).
+  by split=> // p; apply/(gamma_at_mostP label mu_ge0 mu_sum1 ratio_ge1 p _ ge0); exact: apart.2.
+apply/eqP; rewrite eq_le; apply/andP; split; last exact: ld_ge0.
+by have := least _ h (s, s); rewrite /= eqxx.
 Qed.
 End Chain.
 
@@ -146,7 +180,7 @@ End Chain.
 Example half_way (R : realFieldType) (lgd : unit -> R) : (forall i, 0 <= lgd i) ->
   (forall i, held (fun x i => (x i + 1) / 2) (fun=> 1) lgd i = lgd i) -> forall i, lgd i <= 1.
 Proof.
-apply: ld_is_lgd => [x y xy i|t x y _ _ _ i|_|_|x _ xx i].
+apply: ld_is_lgd => [x y _ xy i|t x y _ _ _ i|_|_|x _ xx i].
 - by rewrite ler_pmul2r ?invr_gt0 ?ltr0n// ler_add2r.
 - by rewrite le_eqVlt; apply/orP; left; apply/eqP; field.
 - exact: ler01.

@@ -5,7 +5,7 @@
    sum (mu s i - ratio mu s' i) f i <= d(s,s') for every f in [0,1] with f i - ratio f j <= d(i,j).
 
    certificate_bounds_delta: then d(s,s') bounds P_s(E) - ratio P_s'(E) for every event E about finitely many labels. The least certificate is
-     ld, so ld bounds delta (C19, Theorem 17).
+     ld (least_distance.v), so ld bounds delta (C19, Theorem 17).
    refutation_by_words: a list of label words of one length whose chances, added up, have P_s - ratio P_s' above delta refutes
      delta. Their chances are those of the forward recursion over the chain (word_chance; seen_words: it is what `seen` says).
    ld_is_lgd: with the kernel (where ld is 0) held at 0 the operator has no fixed point above ld. Stated for any monotone and
@@ -13,8 +13,8 @@
      neither continuity nor powers of the operator: with t lgd <= ld, what is left of ld, y = (ld - t lgd) / (1-t), is a certificate
      by concavity, so ld <= y, and that is lgd <= ld.
 
-   Not part of this file: events about infinitely many labels (they are limits of finite ones), that Gamma is monotone and concave
-   and has a least fixed point, and how a certificate is computed. *)
+   That Gamma is such an operator is in least_distance.v. Not part of these files: events about infinitely many labels (they are limits
+   of finite ones), and how a certificate is computed. *)
 
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring.
@@ -136,7 +136,7 @@ Variables (R : realFieldType) (I : finType).
 Implicit Types x y : I -> R.
 Notation "x <=. y" := (forall i, x i <= y i) (at level 70).
 Variable gamma : (I -> R) -> I -> R.
-Hypothesis monotone : forall x y, x <=. y -> gamma x <=. gamma y.
+Hypothesis monotone : forall x y, (forall i, 0 <= x i) -> x <=. y -> gamma x <=. gamma y.
 Hypothesis concave : forall t x y, 0 <= t <= 1 -> (forall i, 0 <= x i) -> (forall i, 0 <= y i) ->
   forall i, t * gamma x i + (1 - t) * gamma y i <= gamma (fun i => t * x i + (1 - t) * y i) i.
 
@@ -194,17 +194,17 @@ have gamma_y i : ld i != 0 -> gamma y i <= y i.
   move=> li; have t01' : 0 <= t <= 1 by rewrite !ltW.
   have h := concave t01' lgd0 y0 i.
   have e : gamma (fun i => t * lgd i + (1 - t) * y i) i <= ld i.
-    by rewrite -[leRHS]ld_fixed; apply: monotone => j; rewrite split_ld lexx.
+    rewrite -[leRHS]ld_fixed; apply: monotone => j; rewrite split_ld ?lexx//; exact: ld_ge0.
   have g : gamma lgd i = lgd i by rewrite -[RHS]fixed /held (negbTE li).
   move: (le_trans h e); rewrite g -(split_ld i) ler_add2l.
   by rewrite ler_pmul2l.
 have ld_y i : ld i <= y i.
   apply: le_trans (m_y i); apply: ld_least => // j.
   have [l0|l0] := eqVneq (ld j) 0.
-    apply: (@le_trans _ _ (gamma ld j)); first exact: monotone.
+    apply: (@le_trans _ _ (gamma ld j)); first exact: monotone m0 m_ld _.
     by rewrite ld_fixed l0 m0.
-  rewrite le_minr (le_trans (monotone m_y j) (gamma_y j l0))/= -[leRHS]ld_fixed.
-  exact: monotone.
+  rewrite le_minr (le_trans (monotone m0 m_y j) (gamma_y j l0))/= -[leRHS]ld_fixed.
+  exact: monotone m0 m_ld _.
 move=> i; have h : t * lgd i + (1 - t) * ld i <= ld i.
   by rewrite -[leRHS]split_ld ler_add2l ler_pmul2l.
 rewrite -(ler_pmul2l t0); rewrite -subr_ge0 in h; rewrite -subr_ge0.

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from symveil.laws.public_words import public_words
 
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import Pair, is_feasible, pair_losses
@@ -20,6 +19,7 @@ from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import grid_roads
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
+from symveil.laws.protection import public_words
 from symveil.models.word import Codes
 
 _MOST_PATHS, _MOST_CANDIDATES = 60, 120

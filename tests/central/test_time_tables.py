@@ -31,7 +31,18 @@ from symveil.central.time_tables import (
     time_queries,
 )
 from symveil.central.word_law import no_parameters
-from symveil.models.times import LAST_SECOND, Period, WaitGrid, WallClock, hour_of, weekday_of
+from symveil.models.times import (
+    INSTANT,
+    LAST_SECOND,
+    MICROSECONDS,
+    Period,
+    Stamps,
+    WaitGrid,
+    WallClock,
+    day_of,
+    hour_of,
+    weekday_of,
+)
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 DAY = 86_400
@@ -148,6 +159,26 @@ def test_other_rows_have_other_noise_and_the_same_rows_the_same():
     other = query.answered([0] * 72, keys, cells=clock_names(np.array([1, 0, 0]), "abc", grid))
     assert one[:24] == other[:24]  # starts are the same question
     assert not set(one[24:]) & set(other[24:])
+
+
+def test_a_row_that_stays_while_others_are_split_otherwise_has_other_sums_and_other_noise():
+    """A person's weight in a row depends on how many rows are theirs: the same noise would show the difference."""
+    split = [Rows.chosen(STEPS, np.array(weights), 4.0) for weights in ([9.0, 9.0] + [0.0] * 7, [9.0] + [0.0] * 8)]
+    assert [len(rows) for rows in split] == [3, 2]
+    kept = [np.flatnonzero(rows.of_move == rows.of_move[0]).tolist() for rows in split]
+    assert kept == [[0], [0]]
+    # one person with the moves a→a, a→b and b→c
+    words = [([0, 0, 1, 2], [(60 * 10**6 * at, 1) for at in range(4)])]
+    sums = []
+    for rows in split:
+        table = tables_of([words], rows, np.zeros(3, dtype=np.int64))["durations"].reshape(len(rows), -1)
+        sums.append(int(table[rows.of_move[0]].sum()))
+    assert sums == [GRID // 3, GRID // 2]
+    bins = len(SETTINGS.grid)
+    first, second = (
+        set(duration_names(rows, STEPS, "abc", SETTINGS.grid)[rows.of_move[0] * bins :][:bins]) for rows in split
+    )
+    assert not first & second
 
 
 def test_rows_are_moves_then_activities_and_one_row_of_all_that_is_left():
@@ -297,6 +328,20 @@ def test_cases_that_leave_the_calendar_end_at_its_last_second():
     assert lengths.max() > 1
     assert instants.max() == LAST_SECOND
     assert len(law.settings.clock.local(instants)) == lengths.sum()
+
+
+@pytest.mark.parametrize(
+    ("period", "zone"), [("0002-01-01..0002-01-01", "Pacific/Apia"), ("9998-12-31..9998-12-31", "America/New_York")]
+)
+def test_cases_at_the_ends_of_the_calendar_have_times_that_can_be_read(period, zone):
+    """There a date of the clock has instants in years whose times are unknown."""
+    law = law_of(zone)
+    law = replace(law, settings=replace(law.settings, period=Period.read(period)), weeks=np.ones(1))
+    _, lengths, instants = drawn(law, 200)
+    stamps = Stamps.in_calendar(instants * MICROSECONDS, np.full(len(instants), INSTANT, dtype=np.int8))
+    assert (stamps.kind == INSTANT).all()
+    starts = instants[np.cumsum(lengths) - lengths]
+    assert law.settings.period.inside(day_of(law.settings.clock.local(starts))).all()
 
 
 def test_long_waits_end_at_likely_hours_and_day_long_ones_on_likely_days():

@@ -322,3 +322,20 @@ def test_events_outside_traces_are_noted(tmp_path: Path) -> None:
         assert len(list(sv.read_sequences(source))) == 1
     source.write_text(f"<log>{trace}</log>")
     assert "outside" not in symveil(*command, "--again").err
+
+
+@pytest.mark.parametrize("own", [None, "3"])
+def test_a_command_computes_vectors_with_one_thread_unless_the_user_says_how_many(own: str | None) -> None:
+    """Threads that wait for each other took nine times the processor time of a fit."""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    code = (
+        "import os, sys; from symveil.cli.entry import main; sys.argv = ['symveil', '--version']\n"
+        "assert 'numpy' not in sys.modules\n"
+        "try: main()\n"
+        "except SystemExit: print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment | ({} if own is None else {"OPENBLAS_NUM_THREADS": own}),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == (own or "1")

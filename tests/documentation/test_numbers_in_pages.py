@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from symveil.calibration import effort, enumeration, truncated_loss
-from symveil.calibration.halves import blocks
+from symveil.calibration import truncated_loss
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central import rules
 from symveil.formats import reading
 from symveil.formats.models import wmod_expressions
@@ -62,13 +62,13 @@ LIMITS = [
     ("how-to/choose.md", "at most {} words", OF_MECHANISMS.now.optimal_words),
     ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
     ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
-    ("theory/certificates.md", "Languages of up to {} words are enumerated", enumeration.MOST_WORDS),
-    ("theory/beyond-b.md", "up to {} words (", enumeration.MOST_WORDS),
-    ("theory/beyond-b.md", "({} with [balance]", effort.MOST_BALANCED_WORDS),
+    ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
+    ("theory/beyond-b.md", "up to {} words (", CALIBRATION.now.words),
+    ("theory/beyond-b.md", "({} with [balance]", CALIBRATION.now.balanced_words),
     ("theory/beyond-b.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
     ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
     ("theory/beyond-b.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
-    ("theory/beyond-b.md", "more than {} numbers", blocks._MOST_ENTRIES),
+    ("theory/beyond-b.md", "more than {} numbers", CALIBRATION.now.compared_halves),
     ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
 ]
 """A page, what it says of a limit, and the limit in the code."""

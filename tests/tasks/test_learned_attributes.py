@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from central.test_time_counts import batch_of, random_case
 from cli.running import symveil
-from symveil.central.attribute_law import attribute_rows, attribute_sums
+from symveil.central.attribute_law import attribute_cells, attribute_rows, attribute_sums
 from symveil.central.cells import GRID
 from symveil.central.support import Support
 from symveil.errors import ParameterError, SymveilError
@@ -68,6 +68,21 @@ def test_activities_that_are_too_rare_share_a_row():
     codes, lengths = np.array([0, 1, 0, 2, 0, 0]), np.array([2, 2, 2])
     assert attribute_rows(codes, lengths, 3, 30.0, 9.0).tolist() == [0, 1, 1]
     assert attribute_rows(codes, lengths, 3, 30.0, 1.0).tolist() == [0, 1, 2]
+
+
+def test_a_row_draws_other_noise_where_others_are_split_otherwise():
+    """What a person adds to a row depends on how many rows are theirs, so its sums are others too."""
+    values = PublicValues.from_names("desk", ["north", "south"])
+    first, second = (attribute_cells(values, np.array(rows), "abc") for rows in ([0, 1, 2], [0, 1, 1]))
+    assert len(set(first)) == 6
+    assert not set(first) & set(second)
+    assert first == attribute_cells(values, np.array([0, 1, 2]), "abc")
+    words = Batch(np.array([0, 1, 2]), np.array([3]), np.array([0]), None, (np.zeros(3, dtype=np.int64),))
+    sums = [
+        attribute_sums(lambda: [words], 0, SUPPORT, np.array(rows), 2, of_cases=False, cut=True)[0]
+        for rows in ([0, 1, 2], [0, 1, 1])
+    ]
+    assert sums == [GRID // 3, GRID // 2]
 
 
 def test_public_values_are_names_or_bins():

@@ -279,27 +279,48 @@ def test_synthetic_times_that_go_backwards_fail_the_check(learned, tmp_path):
 MINED = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
+import pandas as pd
 import pm4py
-log = pm4py.read_xes(sys.argv[1], return_legacy_log_object=False)
-graph, starts, ends = pm4py.discover_performance_dfg(log)
-durations = pm4py.get_all_case_durations(log)
-print(json.dumps({"arcs": len(graph), "least": min(v["min"] if isinstance(v, dict) else v for v in graph.values()),
-                  "cases": len(durations), "shortest": min(durations), "longest": max(durations)}))
+readers = {"xes": pm4py.read_xes, "csv": lambda file: pm4py.format_dataframe(pd.read_csv(file)),
+           "parquet": lambda file: pm4py.format_dataframe(pd.read_parquet(file)),
+           "jsonl": lambda file: pm4py.format_dataframe(pd.read_json(file, lines=True, dtype=False))}
+results = []
+for file in sys.argv[1:]:
+    log = readers[file.rpartition(".")[2]](file)
+    graph, starts, ends = pm4py.discover_performance_dfg(log)
+    durations = pm4py.get_all_case_durations(log)
+    results.append({"arcs": len(graph), "least": min([each["min"] for each in graph.values()], default=0),
+                    "cases": len(durations), "shortest": min(durations), "longest": max(durations)})
+print(json.dumps(results))
 """
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pm4py") is None, reason="pm4py is not installed (the extra peers)")
-def test_pm4py_discovers_a_performance_graph_of_a_synthetic_log(learned, tmp_path):
-    sv.synthesize(learned, tmp_path / "s.xes", count=200)
-    done = subprocess.run(
-        [sys.executable, "-c", MINED, str(tmp_path / "s.xes")], capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    assert found["cases"] == 200
-    assert found["arcs"] >= 3
-    assert found["least"] >= 0
-    assert found["shortest"] >= 0
-    assert found["longest"] > 86_400
+def test_pm4py_discovers_a_performance_graph_of_every_synthetic_log(learned, tmp_path):
+    """As a reader of our pages would: of every format, across a change of the clock, with attributes, and of noise."""
+    few = tmp_path / "few.csv"
+    few.write_text("who,what,nth,when,desk\n1,register,1,,north\n")
+    changed = log(tmp_path, cases=300, stamp=lambda case, event: f"2024-10-27T{case % 3:02d}:{event * 9:02d}:00Z")
+    models = [
+        learned,
+        sv.learn(changed, tmp_path / "c.json", period="2024-10-27..2024-10-27", timezone="Europe/Amsterdam", **ASKED),
+        sv.learn(few, tmp_path / "f.json", period=PERIOD, **ASKED | {"epsilon": 0.1}, attributes={"desk": ["north"]}),
+    ]
+    files = []
+    for number, model in enumerate(models):
+        for suffix in ("xes", "csv", "parquet", "jsonl"):
+            files.append(str(tmp_path / f"s{number}.{suffix}"))
+            sv.synthesize(model, files[-1], count=200)
+    done = subprocess.run([sys.executable, "-c", MINED, *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout.strip().splitlines()[-1])
+    assert len(results) == len(files)
+    for result in results:
+        assert result["cases"] == 200
+        assert result["arcs"] >= 3
+        assert result["least"] >= 0
+        assert result["shortest"] >= 0
+    assert all(result["longest"] > 86_400 for result in results[:4])
 
 
 def test_trips_on_a_map_move_at_believable_speeds(tmp_path):

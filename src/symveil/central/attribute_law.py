@@ -20,7 +20,7 @@ from symveil.central.event_times import Entries
 from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
 from symveil.central.time_law import tilted
-from symveil.central.time_tables import FEWEST_PERSONS, own_rows, row_names, waits_of
+from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of
 from symveil.central.word_law import Floats, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
@@ -102,6 +102,12 @@ def attribute_queries(names: Sequence[str], epsilon: Fraction, neighbours: Neigh
     ['attribute: ward']
     """
     return tuple(Query(name=f"attribute: {name}", epsilon=epsilon, bound=1, neighbours=neighbours) for name in names)
+
+
+def attribute_cells(values: PublicValues, row_of_activity: Indices, symbols: Sequence[str]) -> list[bytes]:
+    """The cells of an attribute: the activities of a row among those of all rows, and a value."""
+    rows = among_all(row_names(row_of_activity, symbols))
+    return [cell_name([row, value]) for row in rows for value in values.values]
 
 
 def attribute_rows(codes: Codes, lengths: Lengths, symbols: int, persons: float, least: float) -> Indices:
@@ -200,7 +206,7 @@ def learn_attributes(
             least = size * float(query.scale / GRID)
             rows = attribute_rows(*words, support.symbols, max(FEWEST_PERSONS, persons), least)
         count = int(rows.max(initial=-1)) + 1
-        cells = [cell_name([row, value]) for row in row_names(rows, symbols) for value in values.values]
+        cells = attribute_cells(values, rows, symbols)
         sums = attribute_sums(read, index, support, rows, size, of_cases=of_cases, cut=cut)
         noisy, deviation = query.released(sums, keys, cells=cells).values.reshape(count, size), query.deviation
         common = tilted(projected(noisy.sum(axis=0)), np.full(size, 1 / size), deviation * math.sqrt(count))

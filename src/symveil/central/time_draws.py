@@ -16,7 +16,7 @@ from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import DAY_LONG, LONG, waits_of
 from symveil.central.word_law import Floats, column_of
 from symveil.estimation.statistics import Indices
-from symveil.models.times import DAY, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
+from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
@@ -151,7 +151,8 @@ def _drawn_starts(law: TimeLaw, count: int, bits: BitSource) -> Indices:
     day = days[_picked(np.cumsum(weights), count, bits)]
     hour = _picked(np.cumsum(law.start_hours), count, bits)
     second = np.floor(bits.fractions(count) * HOUR).astype(np.int64)
-    return law.settings.clock.instants(day * DAY + hour * HOUR + second)
+    instants = law.settings.clock.instants(day * DAY + hour * HOUR + second)
+    return np.asarray(np.clip(instants, FIRST_SECOND, LAST_SECOND))  # a clock shows its ends earlier or later
 
 
 def _picked(ends: Floats, count: int, bits: BitSource) -> Indices:

@@ -206,16 +206,25 @@ class Rows:
         return cls(of_move.astype(np.int64), group.astype(np.int64))
 
     def names(self, steps: Steps, symbols: Sequence[str]) -> list[str]:
-        """A name of each row by the sorted list of its moves."""
+        """A name of each row by the sorted list of its moves, and by the other rows."""
         listed: list[list[list[str]]] = [[] for _ in range(len(self))]
         for row, a, b in zip(self.of_move.tolist(), steps.source.tolist(), steps.target.tolist(), strict=True):
             listed[row].append([symbols[a], symbols[b]])
-        return [digest_of_names(sorted(moves)) for moves in listed]
+        return among_all([digest_of_names(sorted(moves)) for moves in listed])
 
 
 def digest_of_names(content: object) -> str:
     """A short name of a list of names."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def among_all(names: Sequence[str]) -> list[str]:
+    """Names of rows by their own content and by that of all rows.
+
+    What a person adds to a row depends on how many rows that person is in. So where other rows are split otherwise the
+    second time, the row has other sums, and must not draw the same noise.
+    """
+    return [digest_of_names([name, sorted(names)]) for name in names]
 
 
 def row_rule(steps: Steps) -> dict[str, object]:
@@ -228,6 +237,7 @@ def row_rule(steps: Steps) -> dict[str, object]:
     """
     return {
         "own row": OWN_ROW,
+        "rows named": "among all",
         "clock row": CLOCK_ROW,
         "words": JUDGED_BY,
         "persons": FEWEST_PERSONS,

@@ -9,6 +9,7 @@ error, the latter with a traceback, where an exception ends a thread or is raise
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import warnings
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line."""
+    # vectors are short, and threads that wait for each other in fits of them take several times the processor time;
+    # one thread also adds up in the same order on every machine
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from symveil.cli.progress import keep_interrupts, let_go
 

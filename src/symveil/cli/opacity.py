@@ -59,9 +59,9 @@ def opacity_command(
     The secret is that the system in MODEL is, or was, in a secret state. MODEL is JSON (kind stochastic-system), .fsm,
     .stoc, .pfa, .gen or .wmod. "weak" judges each of the last k+1 instants alone, "strong" asks for one run without a
     secret in all of them, "initial" asks about the initial state and ignores --k; separate and joint are the notions of
-    DESops. Several files, or a .wmod file with several automata, are parts that move together by the events they share;
-    a --secret of part 2 that others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta);
-    1: here is a shortest observation after which it can.
+    DESops. Several files, or a .wmod file with several automata, are parts that share events; a --secret of part 2 that
+    others have too is typed 2:STATE. Exit status 0: never (or less probably than --theta); 1: here is a shortest
+    observation after which it can.
     """
     from symveil.tasks.opacity import draw_system, judge_opacity, load_system
 

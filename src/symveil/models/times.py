@@ -40,11 +40,11 @@ DEFAULT_EDGES = (
 MOST_BINS, MOST_WEEKS = 200, 5300
 LONGEST_WAIT = 100 * 366 * DAY
 """The largest edge of a grid."""
-_FIRST = -(datetime(1970, 1, 1, tzinfo=UTC) - datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+FIRST_SECOND = -(datetime(1970, 1, 1, tzinfo=UTC) - datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
 LAST_SECOND = (datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
     seconds=1
 ) - 1
-"""The last instant of those years, since 1970."""
+"""The first and the last instant of those years, since 1970."""
 _UNITS = {"s": 1, "m": 60, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _DURATION = re.compile(r"(\d{1,12})(s|m|h|d|w)", re.ASCII)
 _EPOCH = date(1970, 1, 1)
@@ -87,7 +87,7 @@ class Stamps:
     def in_calendar(cls, microseconds: Integers, kind: NDArray[np.int8]) -> Stamps:
         """These times; those of impossible years are unknown."""
         seconds = microseconds // MICROSECONDS
-        possible = (seconds >= _FIRST) & (seconds <= LAST_SECOND)
+        possible = (seconds >= FIRST_SECOND) & (seconds <= LAST_SECOND)
         return cls(np.where(possible, microseconds, 0), np.where(possible, kind, UNKNOWN).astype(np.int8))
 
 

@@ -51,7 +51,7 @@ class OpacityReport(Reported):
             witness = " ".join(verdict.witness) or "before anything is observed"
             facts += [("a shortest violation", witness), ("why", verdict.reason)]
         if violation is not None:
-            facts.append(("probability of a violation", _probability(violation)))
+            facts.append(("probability of a violation", violation_text(violation)))
         facts.append(("states", f"{verdict.system_states} of the system, {verdict.estimator_states} of the estimator"))
         return facts_report("Opacity", facts)
 
@@ -284,7 +284,8 @@ def judge_opacity(
     return OpacityReport(verdict=verdict, violation=violation, theta=threshold)
 
 
-def _probability(violation: ViolationProbability) -> str:
+def violation_text(violation: ViolationProbability) -> str:
+    """How probable a violation is, and how that is known; bounds are rounded against the claim."""
     horizon = "" if violation.within is None else f" within {violation.within} events"
     if not violation.is_exact:
         lower, upper = shown_at_most(violation.lower, 12), shown_at_least(violation.upper, 12)

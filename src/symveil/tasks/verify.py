@@ -18,24 +18,16 @@ from symveil.errors import ModelError, ParameterError
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.models.names import shown as shown_name
 from symveil.models.names import unlike
-from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import Number, exact, shown_at_least, shown_at_most, spelled
+from symveil.numbers.rationals import Number, exact
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart
-from symveil.reports.report import Report, Section, Table, Text, facts_report
 from symveil.storage.files import write_text
 from symveil.verification.chain_pairs import Subject, read_alpha
 from symveil.verification.privacy_verdict import (
     PrivacyVerdict,
-    answer_in_words,
-    shown,
-    shown_bound,
-    shown_loss,
-    written,
 )
-from symveil.verification.smallest_epsilon import SmallestEpsilon
 from symveil.verification.verify_privacy import PreparedSubject
 
 _MOST_POINTS = 1000
@@ -235,55 +227,3 @@ def _end(chain: LabelledChain, which: str) -> str:
         actual = ", ".join(map(shown_name, absorbing[:3])) or "none"
         raise ModelError(which, expected="exactly one state that is never left, where its runs end", found=actual)
     return absorbing[0]
-
-
-# --- verdicts as reports: brackets and distances, and the smallest ε -----------------------------
-
-_MOST_ROWS = 60
-_LONGEST_SHOWN = 40
-
-
-def verdict_report(verdict: PrivacyVerdict, *, searched: str | None = None) -> Report:
-    """δ and the distances of each pair, the worst pair, and the answer to what was requested.
-
-    Parameters
-    ----------
-    verdict
-        On a chain or a channel.
-    searched
-        The δ for which the smallest ε was searched; None: ε was given.
-    """
-    name = "ld without relays" if verdict.pairs[0].support_only else "ld = lgd"
-    rows = [
-        (pair.source, pair.target, shown(pair.lv), shown_bound(pair.ld or pair.support_only), shown_bound(pair.bd))
-        for pair in verdict.pairs[:_MOST_ROWS]
-    ]
-    if len(verdict.pairs) > _MOST_ROWS:
-        rows.append((f"… {len(verdict.pairs) - _MOST_ROWS} more", "", "", "", ""))
-    table = Table.from_rows(("from", "to", "delta (lv)", name, "bd"), rows)
-    texts = [f"delta over these pairs: {shown(verdict.delta)}"]
-    worst = verdict.worst
-    if worst.witness is not None:
-        texts.append(f"largest odds of {worst.source} against {worst.target}: {worst.witness}")
-        texts.append(f"epsilon without any delta: {shown_loss(verdict)}")
-    if verdict.asked is not None:
-        texts.append(f"at most {spelled(verdict.asked)}: {answer_in_words(verdict.holds)}")
-    first: tuple[Text, ...] = ()
-    if searched is not None:
-        enough = "none" if verdict.infinite else shown_at_least(log_upper_bound(verdict.alpha_above))
-        first = (Text(f"smallest epsilon for delta = {searched}: {enough}"),)
-    heading = f"Privacy at {verdict.at}"
-    return Report(title=heading, sections=(Section(heading, (*first, table, *map(Text, texts))),))
-
-
-def smallest_report(smallest: SmallestEpsilon) -> Report:
-    """The smallest ε for a δ, rounded against the claim: what is printed as enough is enough, what is not is not."""
-    upper = "none was proved" if smallest.upper is None else f"{shown_at_least(smallest.upper)}, proved to be enough"
-    lower = shown_at_most(smallest.lower) if smallest.lower else "—"
-    if smallest.infinite:
-        lower, upper = "every epsilon", "none"
-    facts = [("delta", spelled(smallest.delta)), ("not enough", lower), ("enough", upper)]
-    text = None if smallest.alpha is None else written(smallest.alpha)
-    if text is not None and len(text) < _LONGEST_SHOWN:
-        facts.append(("e^epsilon, exactly", text.removesuffix("/1")))
-    return facts_report("Smallest epsilon", facts)

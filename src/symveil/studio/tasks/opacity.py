@@ -25,14 +25,14 @@ from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Repor
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
 from symveil.tasks.enforce import enforcement_document, read_probability
-from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system
+from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system, violation_text
 from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
-_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED, _LONGEST_FRACTION = 6, 3, 40, 12, 40
+_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED = 6, 3, 40, 12
 
 PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
@@ -162,10 +162,7 @@ def _verdict(report: OpacityReport, system: PartiallyObserved, notes: Sequence[s
             share = f"{percent(violation.upper, 3)} of all runs give a secret away"
         parts.append(Headline(share, text, "violated"))
         if violation is not None:
-            exact = "Exactly" if violation.is_exact else "At most, proved:"
-            fraction = str(violation.upper)
-            shown = fraction if len(fraction) < _LONGEST_FRACTION else f"{float(violation.upper):.12g}"
-            parts.append(Text(f"{exact} {shown}.", "quiet"))
+            parts.append(Text(f"Probability of a violation: {violation_text(violation)}.", "quiet"))
     if report.theta is not None and system.secret:
         accepted = "holds" if report.holds else "does not hold"
         parts.append(Text(f"With violations less probable than θ = {report.theta} accepted, it **{accepted}**."))

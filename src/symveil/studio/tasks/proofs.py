@@ -13,7 +13,7 @@ from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact
-from symveil.numbers.texts import factor
+from symveil.numbers.texts import factor, fraction_text
 from symveil.parameters.declaration import Flag
 from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
@@ -162,8 +162,8 @@ def _certificate(verdict: PrivacyVerdict, worst: PairVerdict, chain: LabelledCha
     alpha = verdict.alpha
     rows = [
         ("chain", f"{len(chain.states)} states, {len(chain.transitions)} transitions, {len(set(chain.labels))} labels"),
-        ("e^ε", _fraction(alpha) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}"),
-        ("δ of the worst pair", _fraction(worst.lv.upper) if worst.lv.exact else shown(worst.lv)),
+        ("e^ε", fraction_text(alpha) if alpha is not None else f"≈ {float(verdict.alpha_above):.10g}"),
+        ("δ of the worst pair", fraction_text(worst.lv.upper) if worst.lv.exact else shown(worst.lv)),
         ("how δ is known", "exactly, in rationals" if worst.lv.exact else f"a bracket over {worst.lv.nodes:,} nodes"),
         ("ld of the worst pair", _bound(worst.ld)),
         ("bd of the worst pair", _bound(worst.bd)),
@@ -178,13 +178,8 @@ def _bound(bound: Bound | None) -> str:
     if bound is None:
         return "not computed"
     if bound.exact:
-        return f"{_fraction(bound.value)}, exact"
+        return f"{fraction_text(bound.value)}, exact"
     return f"{shown_bound(bound)}, proved by one sweep: Γ(d) ≤ d"
-
-
-def _fraction(value: Fraction) -> str:
-    text = str(value)
-    return text if len(text) <= 30 else f"{float(value):.12g}"
 
 
 def _picture(chain: LabelledChain) -> tuple[Section, ...]:
