@@ -9,8 +9,13 @@ import sys
 import pytest
 
 from symveil.cli.main import main
-from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_table
+from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_report
+from symveil.reports.report import Report, Section, Table
 from symveil.reports.terminal import visible
+
+
+def print_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    print_report(Report(title=title, sections=(Section("", (Table.from_rows(columns, rows),)),)))
 
 
 def printed(monkeypatch, encoding: str, print_it) -> str:

