@@ -69,6 +69,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "opacity": ("200 states: observer", "200 states: weak, k = infinite", "100 states: *k = infinite, slowest*"),
     "sampling": ("Exponential, ε = 1", "PermuteAndFlip, ε = 1"),
     "scale": ("release, 17 pages*", "release on a model*exponential", "estimate*"),
+    "shanghai": ("*calibration of all lengths", "*every one legal", "*b = 4, ε = 16: mean*"),
     "startup": ("symveil --help", "symveil release*"),
     "times": ("24,468 trips*", "sepsis, ε = 1: cycle_w1", "sepsis, ε = 1: EMD*"),
     "zhao2025": ("200 states*",),

@@ -11,6 +11,7 @@ from symveil.calibration.costs.box_loops import Slots
 from symveil.calibration.costs.step_loops import Arcs, EveryState
 
 LOOPS = "symveil.calibration.costs."
+
 # --- the edges -------------------------------------------------------------------------------------
 
 RING = (np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 0, 2]), np.array([0.5, 0.5, 0.25, 0.75, 1e-3, 1.0]))

@@ -6,9 +6,8 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from symveil.central.noise import Quality
 from symveil.errors import SymveilWarning
 from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
@@ -16,6 +15,9 @@ from symveil.mechanisms.attacker.view import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, exact, shown_at_least
 from symveil.numbers.texts import percent
+
+if TYPE_CHECKING:  # only commands that learn load it
+    from symveil.central.noise import Quality
 
 _HIDES_LITTLE = "an attacker is right nine times in ten: this setting hides little"
 
