@@ -1,4 +1,4 @@
-"""What a release means, in numbers people use: the sentences at the end of a run, and one page for those who decide.
+"""What a release means, in numbers people use: sentences about it, and one page for those who decide.
 
 Everything comes from the manifest, which is public: nothing here has seen a secret sequence or counts persons.
 """
@@ -6,7 +6,6 @@ Everything comes from the manifest, which is public: nothing here has seen a sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from symveil.formats.manifest import passes_unprotected
@@ -16,7 +15,7 @@ from symveil.numbers.rationals import exact, shown_at_least
 from symveil.numbers.texts import factor, percent
 from symveil.release.timed import ANY
 from symveil.reports.page import report_page
-from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
+from symveil.reports.report import Facts, Listing, Report, Section, Table, Text
 from symveil.tasks.doubts import (
     hides_little,
     large_loss,
@@ -25,7 +24,6 @@ from symveil.tasks.doubts import (
     protects_in_words,
     thin_protection,
 )
-from symveil.tasks.privatize_file import FileRelease
 
 
 def mechanism_in_words(manifest: Mapping[str, Any]) -> str:
@@ -181,53 +179,6 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         return facts
     how = "with private waits" if times.get("waits") == "private" else f"{times.get('step')} from event to event"
     return [*facts, ("times", f"artificial: every sequence starts at {times['start']}, {how}")]
-
-
-def release_report(release: FileRelease, *, page: str) -> Report:
-    """What a release promises and charged, for the holder of the file.
-
-    Parameters
-    ----------
-    release
-        A private file and its manifest.
-    page
-        Where a page about it was written, or how to have one.
-    """
-    manifest, counts = release.manifest, release.manifest["counts"]
-    loss = shown_at_least(manifest["guarantee"]["epsilon"])
-    eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
-    facts = [
-        ("private file", str(release.out)),
-        ("manifest", str(release.manifest_file)),
-        ("release", str(manifest["release_id"])),
-        ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
-        ("loss per sequence", f"epsilon = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
-        ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
-    ]
-    if counts["dropped_unknown"]:
-        facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
-    if counts["dropped_over_budget"]:
-        facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
-    if manifest["charged"] is not None:
-        facts.append(("charged", f"{manifest['charged']} for each sequence"))
-    if release.persons is not None:
-        facts.append(("persons", f"{release.persons}, of whom none is charged more than {release.largest_charge}"))
-    facts += in_numbers(manifest)
-    facts += times_in_words(manifest)
-    facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
-    facts.append(("report", page))
-    if release.true_error is not None:
-        changed = release.true_error["changed_fraction"]
-        facts.append(("true error", f"{changed:.6f} of the symbols changed: NOT PRIVATE"))
-    notes = [*release.notes, *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))]
-    if release.already_done:
-        notes += [
-            "this release was finished before: its output is unchanged, nothing was drawn and no one was charged again",
-            "nothing is kept of its secret words, so only its records were compared with the input; other words need "
-            "another `release_id`",
-        ]
-    doubts = (*thin_protection(protection_in(manifest)), *hides_little(attacker_in(manifest)))
-    return replace(facts_report("Private", facts), notes=tuple(notes), warnings=(*release.warnings, *doubts))
 
 
 def release_page(manifest: Mapping[str, Any]) -> str:

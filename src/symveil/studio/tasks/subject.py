@@ -31,7 +31,6 @@ from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
-from symveil.tasks.explain_report import adjacency_report
 
 Loaded = TypeVar("Loaded")
 
@@ -268,8 +267,7 @@ def choose_adjacency(language: Language, noun: str) -> Answer:
         f"symbol for which no {noun} within b has another is not hidden at all. **Choose b in the form.** By the "
         "public model; no secret is read."
     )
-    table = adjacency_report(adjacency_table(language))
-    (shown,) = table.sections
+    (shown,) = adjacency_table(language).report().sections
     sections = Section("What is to be hidden?", (Text(explained), Text(shown.heading, "quiet"), *shown.parts))
     return Answer.without(Report(title="symveil: choose b", sections=(sections,)))
 
