@@ -323,7 +323,7 @@ def _promise_facts(mechanism: Mechanism) -> list[tuple[str, str]]:
     facts = [
         ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
         ("guarantee", f"epsilon = {loss} ({guarantee.how}); requested: {requested}"),
-        ("loss by distance", f"two words that differ in {promise_in_words(mechanism)}"),
+        ("loss by distance", promise_in_words(mechanism)),
         ("protects", protects(mechanism)),
     ]
     if language.length is None:

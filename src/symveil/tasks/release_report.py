@@ -143,7 +143,7 @@ def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
 
 
 def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
-    """What two sequences lose that differ in any number of places; None where an older manifest does not say it.
+    """What sequences lose that differ in any number of places; None where an older manifest does not say it.
 
     Parameters
     ----------
@@ -156,8 +156,8 @@ def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
     parameters = manifest["parameters"]
     edits, near_times = parameters["metric"] == "levenshtein", parameters.get("time_shift", ANY) != ANY
     epsilon = None if edits or near_times or "epsilon" not in parameters else exact(parameters["epsilon"])
-    apart = "differ, with times any number of bins apart, in" if near_times else "differ in"
-    return f"two sequences that {apart} " + losses_in_words(rows, manifest["b"], edits=edits, epsilon=epsilon)
+    apart = f"sequences that {'differ, with times any number of bins apart, in' if near_times else 'differ in'}"
+    return losses_in_words(rows, manifest["b"], apart=apart, edits=edits, epsilon=epsilon)
 
 
 def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -199,7 +199,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration")),
     ]
     losses = losses_at_distances(manifest)
-    more = "odds may shift more" if losses is None else f"ε is at most, for {losses}"
+    more = "odds may shift more" if losses is None else losses
     limits = [
         "A person with several sequences in the file, or in several files, loses as many times as much: a ledger adds "
         "it up.",

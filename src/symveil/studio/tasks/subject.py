@@ -240,7 +240,7 @@ def promise_lines(
     mechanism: Mechanism, noun: str, view: AttackerView | None, near: Protection | None
 ) -> tuple[Text, ...]:
     """What else there is to say of a guarantee, in the sentences of the command line: losses, attacker, warnings."""
-    losses = Text(f"ε by distance: two {noun}s that differ in {promise_in_words(mechanism)}.", "quiet")
+    losses = Text(f"ε by distance: {promise_in_words(mechanism, noun)}.", "quiet")
     return losses, *attacker_lines(mechanism, view), *(warning(each) for each in doubts(mechanism, near))
 
 
