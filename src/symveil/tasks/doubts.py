@@ -306,7 +306,7 @@ def losses_in_words(
         return "nothing can differ"
     last = rows[-1]["distance"]
     wanted = {1, last} if b == "all" else {1, int(b), int(b) + 1, 2 * int(b), last}
-    parts = []
+    parts = list[str]()
     for distance, loss in ((row["distance"], row["epsilon"]) for row in rows if row["distance"] in wanted):
         places = counted(distance, "edit" if edits else "symbol")
         whole = "all " if distance == last > 1 and not edits else ""

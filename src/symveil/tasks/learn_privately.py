@@ -108,24 +108,11 @@ class LearnedPrivately(CentralFile, Reported):
     def report(self) -> Report:
         """Where the model is, what a person loses, and how much of each table is noise."""
         epsilon = read_epsilon(self.manifest["epsilon_exact"])
-        facts = [
-            ("model", str(self.out)),
-            ("manifest", str(self.manifest_file)),
-            ("loss per person", f"epsilon = {spelled(epsilon)}, for all their records"),
-        ]
-        notes = []
-        if self.already_done:
-            notes.append(
-                "this release was finished before: its model is unchanged, nothing was drawn, no one was charged again"
-            )
-        if self.manifest["charged"] is not None:
-            notes.append("persons whose budget does not cover epsilon are left out; their number is not shown")
+        loss = f"epsilon = {spelled(epsilon)}, for all their records"
+        facts = [("model", str(self.out)), ("manifest", str(self.manifest_file)), ("loss per person", loss)]
         noise = () if self.quality is None else self.quality.report().sections
-        return replace(
-            facts_report("Learned privately", facts, *noise),
-            notes=tuple(notes),
-            warnings=(*large_loss(epsilon), *self.warnings),
-        )
+        notes, warnings = self.release_notes("model"), (*large_loss(epsilon), *self.warnings)
+        return replace(facts_report("Learned privately", facts, *noise), notes=notes, warnings=warnings)
 
 
 @listing_fields

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -23,7 +23,6 @@ from symveil import __version__
 from symveil.errors import FileError, ParameterError
 from symveil.formats.compatibility import stamped_columns
 from symveil.formats.formulas import Apostrophes
-from symveil.formats.manifest import passes_unprotected
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
@@ -38,28 +37,22 @@ from symveil.mechanisms.averages import attacker_of_file, averaged_lengths, expe
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
-from symveil.numbers.rationals import shown_at_least, spelled
+from symveil.numbers.rationals import spelled
 from symveil.parameters.declaration import described, shows_fields
 from symveil.release.job import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.private_file import PrivateFile
 from symveil.release.protocol import Decisions, Protocol, Settings, check_ledger_apart, decisions, made_by
 from symveil.release.spec import LocalSpec
-from symveil.reports.page import Reported
-from symveil.reports.report import Report, facts_report
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
-    guarantee_in_words,
-    hides_little,
     large_dropped_share,
     large_loss,
-    no_better_than_classic,
-    thin_protection,
     warn,
 )
 from symveil.tasks.parameters import FileParameters, RunOptions, no_pyspark
-from symveil.tasks.release_report import attacker_in, in_numbers, mechanism_in_words, protection_in, times_in_words
+from symveil.tasks.release_report import FileRelease
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -141,89 +134,6 @@ class _Column:
 def _nearly_all_differ(values: list[Any]) -> bool:
     filled = [repr(value) for value in values if value not in _EMPTY]
     return len(filled) >= _FEWEST and len(set(filled)) >= _NEARLY * len(filled)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileRelease(Reported):
-    """A private file, its manifest, and what there is to say about them."""
-
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
-    """Whether an earlier run had finished this release: nothing was drawn and no one was charged."""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    """What the holder should look at before the file is published; also raised as a `SymveilWarning`."""
-    persons: int | None = None
-    """How many persons were charged; None: no one was. For the holder: it is not in the manifest."""
-    largest_charge: str | None = None
-    """What was charged to the person who paid most."""
-    true_error: dict[str, float] | None = field(default=None, repr=False)
-    """How many symbols were really changed. It depends on the secret words: do not publish it."""
-
-    def document(self) -> dict[str, object]:
-        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
-        document: dict[str, object] = {
-            **self.manifest,
-            "guarantee_in_words": guarantee_in_words(
-                self.manifest["how"], self.manifest["parameters"].get("calibration")
-            ),
-            "out": str(self.out),
-            "manifest": str(self.manifest_file),
-            "already_done": self.already_done,
-            "persons": self.persons,
-            "largest_charge": self.largest_charge,
-        }
-        if self.true_error is not None:
-            document["unsafe_true_error"] = self.true_error
-        return document
-
-    def report(self, *, page: str | None = None) -> Report:
-        """What it promises and charged, for the holder of the file.
-
-        Parameters
-        ----------
-        page
-            Where a page about it was written, or how to have one.
-        """
-        manifest, counts = self.manifest, self.manifest["counts"]
-        loss = shown_at_least(manifest["guarantee"]["epsilon"])
-        eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
-        facts = [
-            ("private file", str(self.out)),
-            ("manifest", str(self.manifest_file)),
-            ("release", str(manifest["release_id"])),
-            ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
-            ("loss per sequence", f"epsilon = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
-            ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
-        ]
-        if counts["dropped_unknown"]:
-            facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
-        if counts["dropped_over_budget"]:
-            facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
-        if manifest["charged"] is not None:
-            facts.append(("charged", f"{manifest['charged']} for each sequence"))
-        if self.persons is not None:
-            facts.append(("persons", f"{self.persons}, of whom none is charged more than {self.largest_charge}"))
-        facts += in_numbers(manifest)
-        facts += times_in_words(manifest)
-        facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
-        if page is not None:
-            facts.append(("report", page))
-        if self.true_error is not None:
-            changed = self.true_error["changed_fraction"]
-            facts.append(("true error", f"{changed:.6f} of the symbols changed: NOT PRIVATE"))
-        notes = [*self.notes, *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))]
-        if self.already_done:
-            notes += [
-                "this release was finished before: its output is unchanged, nothing was drawn and no one was charged "
-                "again",
-                "nothing is kept of its secret words, so only its records were compared with the input; other words "
-                "need another `release_id`",
-            ]
-        doubts = (*thin_protection(protection_in(manifest)), *hides_little(attacker_in(manifest)))
-        return replace(facts_report("Private", facts), notes=tuple(notes), warnings=(*self.warnings, *doubts))
 
 
 @shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))
