@@ -185,6 +185,9 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         loaded = same_model(load_word_model, digest, model_path(file, name, model), checks)
         if loaded is None:
             return None
+        if document["model"]["kind"] != loaded.kind:
+            checks.append(compared("model", False))
+            return None
     try:
         choice = choice_from_manifest(document)
         if choice.costs is not None:
