@@ -466,9 +466,8 @@ def _is_sparse(language: RunLanguage, reach: int) -> bool:
         relations = related(language, adjacency=reach)
     except TooLargeError:
         return False
-    if not relations:  # the empty word
-        return True
-    return float(relations[language.length // 2].nnz) <= _SPARSE * len(language.alphabet)
+    # the empty word has none
+    return not relations or float(relations[language.length // 2].nnz) <= _SPARSE * len(language.alphabet)
 
 
 def _names(choice: MechanismChoice) -> bool:
