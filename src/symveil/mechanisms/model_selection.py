@@ -218,7 +218,10 @@ class _Comparison:
             return
         cap = smallest_cap(prospect.mechanism, prospect.choice, prospect.uncapped, rate, self._words)
         if cap is not None and cap > int(prospect.weighting.cost.largest or 0):
-            wider = type(prospect.mechanism).from_choice(prospect.weighting.language, replace(prospect.choice, cap=cap))
+            wanted = replace(prospect.choice, cap=cap)
+            if prospect.mechanism.guarantee.how == "classic" and _takes_minutes(prospect.weighting):
+                wanted = replace(wanted, calibration="classic")  # boxes are as wide, what they prove is as little
+            wider = type(prospect.mechanism).from_choice(prospect.weighting.language, wanted)
             wider.of_many_lengths = prospect.mechanism.of_many_lengths
             self.add(wider, prospect.rank)
 
@@ -456,6 +459,13 @@ def _can_be_tried(weighting: Weighting) -> bool:
     from symveil.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - many loops
 
     return rates_that_can_be_tried(weighting) > 0
+
+
+def _takes_minutes(weighting: Weighting) -> bool:
+    """Whether each rate takes so long that only a few are tried."""
+    from symveil.calibration.costs.loss import FEW_EVALUATIONS, rates_that_can_be_tried  # noqa: PLC0415 - many loops
+
+    return rates_that_can_be_tried(weighting) <= FEW_EVALUATIONS
 
 
 def _is_sparse(language: RunLanguage, reach: int) -> bool:
