@@ -42,7 +42,7 @@ MOST_OF_A_PAGE = {
 }
 """A page, or a folder, and the most words of it or of each page in it."""
 
-_GENERATED = re.compile(r"<!-- results: .*?<!-- end of the results -->", re.DOTALL)
+_GENERATED = re.compile(r"<!-- results: .*?<!-- end of the results[^>]*-->", re.DOTALL)
 RELEASES = re.compile(
     r"\.release\(|\.step\(|sv\.privatize|privatize_file\(|^symveil (privatize|release) ", re.MULTILINE
 )

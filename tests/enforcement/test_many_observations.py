@@ -10,6 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.enforcement import losses as distance_sums
+from symveil.enforcement.limits import LIMITS
 from symveil.tasks.enforce import enforcement_document
 from symveil.verification.opacity import run_observations
 
@@ -79,8 +80,8 @@ def test_sensitive_strings_that_are_too_many_are_counted_and_not_walked(monkeypa
         _ = enforced.sensitive_count
 
 
-def test_tables_that_are_too_large_are_refused_before_one_is_made(monkeypatch):
-    monkeypatch.setattr(distance_sums, "MOST_NUMBERS", 3000)
+def test_tables_that_are_too_large_are_refused_before_one_is_made(set_limits):
+    set_limits(LIMITS, table_numbers=3000)
     words = np.array(list(np.ndindex(5, 5, 5, 5)), dtype=np.int32)
     done = []
     with pytest.raises(sv.SymveilError, match="at most 3000 numbers in a table, found"):

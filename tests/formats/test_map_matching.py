@@ -241,7 +241,7 @@ def test_drops_above_a_hundredth_are_warned_of(tmp_path: Path) -> None:
     texts = [str(each.message) for each in said]
     assert texts == list(made.warnings[1:]) and len(texts) == 3
     assert texts[0] == "1 of 8 positions (12.5 %) are left out: they have no symbol"
-    assert texts[2].startswith("1 of 2 trips (50.0 %) have a step that no legal path of links explains")
+    assert texts[2].startswith("1 of 2 trips (50 %) have a step that no legal path of links explains")
     with pytest.raises(SymveilError, match="line 3: expected a position with a symbol, found none there"):
         sv.symbols_file(tmp_path / "gps.csv", tmp_path / "o.csv", positions=positions, case="trip")
 

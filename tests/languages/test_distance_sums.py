@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.enforcement import losses as distance_sums
+from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import distance_counts, log_sums
 from symveil.errors import TooLargeError
 
@@ -58,10 +59,10 @@ def test_weights_far_below_the_smallest_float(monkeypatch, few):
     assert log_sums(one, np.zeros((1, 1)), other, rate=64.0)[0, 0] == pytest.approx(-6400, rel=1e-12)
 
 
-def test_too_large_a_table_is_refused_before_it_is_made(monkeypatch):
+def test_too_large_a_table_is_refused_before_it_is_made(monkeypatch, set_limits):
     words = np.array([[a, b] for a in range(4) for b in range(4)], dtype=np.int32)
     assert distance_counts(words, words)[0].tolist() == [1, 6, 9]
-    monkeypatch.setattr(distance_sums, "MOST_NUMBERS", 20)
+    set_limits(LIMITS, table_numbers=20)
     monkeypatch.setattr(distance_sums, "_FEW_PAIRS", 0)
     with pytest.raises(TooLargeError, match="distances: expected at most 20 numbers in a table, found 32; use a short"):
         distance_counts(words, words)

@@ -239,7 +239,7 @@ def test_nothing_is_told_of_rare_rows(tmp_path: Path, capsys) -> None:
         heads = [line.split()[:2] for line in printed.out.splitlines() if line[0] in "┃│"]
         seen.append((ended.value.code or 0, document, printed.err, table, heads))
     assert all(each == seen[0] for each in seen[1:]) and seen[0][3] == ['"symbol"', '"a"']
-    assert "delta 1e-6" in printed.out and "another promise than without delta" in printed.err
+    assert "delta 1e-06" in printed.out and "another promise than without delta" in printed.err
 
 
 @pytest.mark.parametrize("name", ["in.csv", "out.csv", "out.csv.manifest.json"])

@@ -174,7 +174,7 @@ def test_the_page_says_the_numbers_of_the_document(demo, report):
     for release in document["releases"]:
         loss, per_block = release["guarantee"], f"{release['epsilon'] / ADJACENCY:g}"
         promised = f"{release['epsilon']} {per_block} {shown_at_least(loss['epsilon'])} ({loss['how']})"
-        assert f"{promised} {release['expected_error']:.2f} {release['unchanged_trips']:.0%} yes" in text
+        assert f"{promised} {release['expected_error']:.2f} {percent(release['unchanged_trips'])} yes" in text
     for answers in document["answers"].values():
         assert f"{answers['covered']} of all {len(answers['rows'])} intervals" in text
     for row in document["answers"]["turns"]["rows"][:12]:

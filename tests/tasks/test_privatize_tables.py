@@ -269,6 +269,6 @@ def test_ids_that_are_dropped_and_sequences_that_are_left_out_of_files(tmp_path:
     source.write_text("trip_id,rider_id,links\n" + rows)
     asked = {"alphabet": "ab", "epsilon": 1, "sequence": "links", "on_unknown": "drop-sequence"}
     left_out, ids = warned(lambda: sv.privatize_file(source, out, **asked))
-    assert left_out.startswith("1 of 50 sequences (2.0 %) are left out") and "'trip_id' and 'rider_id'" in ids
+    assert left_out.startswith("1 of 50 sequences (2 %) are left out") and "'trip_id' and 'rider_id'" in ids
     source.write_text("trip_id,rider_id,links\n" + rows + "".join(f"t{n},r{n},a b\n" for n in range(50)))
     assert warned(lambda: sv.privatize_file(source, out, **asked, identifier="trip_id")) == []  # 1 of 100

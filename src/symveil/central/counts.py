@@ -394,7 +394,7 @@ def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[
 
     >>> asked = CountTerms(epsilon=Fraction(1), bound="auto").queries("visits", 4)
     >>> warnings_of(asked, 0.02), warnings_of(asked, 0.986)[0][:60]
-    ((), 'the automatic bound of 4 cuts off about 98.6% of what is cou')
+    ((), 'the automatic bound of 4 cuts off about 99 % of what is coun')
     >>> warnings_of(asked, None)[0][:60]
     'how much persons have drowned in noise: the bound of 4 is a '
     """
