@@ -158,6 +158,11 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     return MOST_EVALUATIONS
 
 
+def takes_minutes(weighting: Weighting) -> bool:
+    """Whether each rate takes so long that only a few are tried."""
+    return rates_that_can_be_tried(weighting) <= FEW_EVALUATIONS
+
+
 def _searched(
     weighting: Weighting,
     rate: Fraction,
