@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from symveil.cli.main import main
-from symveil.cli.output import print_facts, print_json, print_line, print_notes, print_report
-from symveil.reports.report import Report, Section, Table
+from symveil.cli.output import print_json, print_line, print_notes, print_report
+from symveil.reports.report import Report, Section, Table, facts_report
 from symveil.reports.terminal import visible
 
 
@@ -30,7 +30,7 @@ def printed(monkeypatch, encoding: str, print_it) -> str:
 
 
 def everything() -> None:
-    print_facts("Facts", [("on average", "no ε-private mechanism, δ ≤ 1"), ("bar", "██")])
+    print_report(facts_report("Facts", [("on average", "no ε-private mechanism, δ ≤ 1"), ("bar", "██")]))
     print_table("Table", ("ε", "chance"), [("1", "0.5")])
     print_notes(["Σⁿ → ε"], warnings=["ε × 2 …"])
 
@@ -61,7 +61,7 @@ def test_a_terminal_is_not_given_orders(monkeypatch) -> None:
     """Symbols come from files: one may hold an escape sequence that clears the screen or writes another answer."""
 
     def all_of_it() -> None:
-        print_facts("Facts" + HOSTILE.replace("\n", ""), [("name", HOSTILE), (HOSTILE, "value")])
+        print_report(facts_report("Facts" + HOSTILE.replace("\n", ""), [("name", HOSTILE), (HOSTILE, "value")]))
         print_table("Table", ("symbols", "count"), [(f"a → {HOSTILE}", "1")])
         print_notes([HOSTILE], warnings=[f"w{HOSTILE}"])
         print_line(HOSTILE)

@@ -15,9 +15,10 @@ import pytest
 from symveil.cli import explain as explain_setting
 from symveil.cli import progress
 from symveil.cli.main import main
-from symveil.cli.output import print_facts
+from symveil.cli.output import print_report
 from symveil.cli.progress import progress_bar
 from symveil.numbers.progress import listener, named, reporting_to
+from symveil.reports.report import facts_report
 from symveil.tasks.privatize_file import privatize_file
 
 
@@ -130,7 +131,7 @@ def test_a_line_fits_the_terminal_and_what_is_printed_has_lines_of_its_own(monke
     with progress_bar("x" * 100) as tell:
         tell(1, 2)
         assert len(lines(terminal)[0]) == 39
-        print_facts("t", [("a", "b")])
+        print_report(facts_report("t", [("a", "b")]))
         assert lines(terminal)[-1] == ""  # erased before
 
 

@@ -57,3 +57,14 @@ def test_no_words_give_no_words(variant):
     mechanism = variant.make(sv.words("ab", 3), 1)
     assert mechanism.release_many([]) == []
     assert mechanism.release_codes(np.empty((0, 3), dtype=np.int32)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("b", [1, "all"])
+@pytest.mark.parametrize("epsilon", [1, 200])
+def test_costs_of_the_empty_word_of_a_model_are_chosen_by_auto(b, epsilon):
+    model = sv.Automaton.from_transitions([("p", "a", "p")], initial="p", accepting=["p"])
+    choice = sv.MechanismChoice(epsilon=epsilon, adjacency=b, cost="swap", calibration="classic")
+    mechanism = sv.choose_mechanism(choice, sv.runs(model, length=0))
+    assert mechanism.guarantee.epsilon <= epsilon
+    assert mechanism.release("") == ""
+    assert mechanism.probability("", "") == 1

@@ -270,7 +270,7 @@ def test_on_a_map_of_ones_own_b_is_chosen_first(tab: Watched) -> None:
     page.get_by_text("What is to be hidden?").wait_for()
     page.select_option("#map-adjacency", "3")
     tab.answered("map", epsilon="6")
-    assert "ε by distance: two trips that differ in one symbol 2" in text_of(tab, "map")
+    assert "ε by distance: trips that differ in 1 symbol lose at most 2" in text_of(tab, "map")
     assert "An attacker who knows the public model: names" in text_of(tab, "map")
 
 

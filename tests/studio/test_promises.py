@@ -92,8 +92,8 @@ def test_what_is_kept_beyond_b_is_chosen_and_shown() -> None:
     assert all(loss <= 3 * d + 1e-9 for d, loss in enumerate(most[0], start=1)) and most[1][-1] > most[0][-1] + 1
     for beyond in ("graceful", "nothing"):
         answer = released_on_roads(beyond=beyond)
-        assert "ε by distance: two sequences that differ in one symbol " in answer.html()
-        assert "a whole word of 4 symbols" in answer.html()
+        assert "ε by distance: sequences that differ in 1 symbol lose at most " in answer.html()
+        assert "; in all 4 symbols " in answer.html()
     with pytest.raises(ParameterError, match="beyond"):
         released_on_roads(beyond="everything")
     # where the mechanism or the cost is named there is nothing to choose: its loss says what it keeps
@@ -118,4 +118,7 @@ def test_the_map_opens_with_trips_that_change() -> None:
     changed = answer.document["expected_error"]
     assert isinstance(changed, float) and 1.5 < changed < 10
     assert answer.document["attacker"]["symbol"]["after"] < 0.9
-    assert "Two trips" not in answer.html() and "ε by distance: two trips that differ in one symbol" in answer.html()
+    assert (
+        "Two trips" not in answer.html()
+        and "ε by distance: trips that differ in 1 symbol lose at most" in answer.html()
+    )

@@ -19,9 +19,12 @@ from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.names import CHOICES
 from symveil.examples.paper_systems import example_4
-from symveil.examples.road_network import TRIP, road_network
+from symveil.examples.road_network import TRIP, network_coordinates, network_language, road_network
+from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
 from symveil.formats.maps.coordinates import read_coordinates
+from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
 from symveil.pictures.road_map import road_map_svg
@@ -242,6 +245,24 @@ def test_degrees_are_degrees(tmp_path: Path) -> None:
     file.write_text("state,lon,lat\na,4,1e308\nb,6,1e308\n")
     with pytest.raises(FileError, match="line 2: expected degrees"):
         read_coordinates(file)
+
+
+def test_wrong_roads_cost_by_the_places_of_a_file(tmp_path: Path) -> None:
+    """The Map panel has the parameters of the command line that are about trips: costs from a map among them."""
+    assert {"places", "metres_per_unit", "costs"} <= MapPanel.defaults.keys()
+    assert MapPanel.defaults.keys().isdisjoint({"metric", "max_length"})
+    places = tmp_path / "places.csv"
+    middles = {name: ((a + c) / 2, (b + d) / 2) for name, ((a, b), (c, d)) in network_coordinates().items()}
+    places.write_text("state,x,y\n" + "".join(f'"{name}",{x:.3f},{y:.3f}\n' for name, (x, y) in middles.items()))
+    given = {"cost": "given", "places": str(places), "metres_per_unit": "1", "cap": "3", "samples": "1"}
+    answer = MapPanel.task({**MapPanel.defaults, **given}, silent)
+    costs = read_places(places, metres_per_unit=1)
+    mechanism = choose_mechanism(
+        MechanismChoice(epsilon=6, adjacency=2, cost="given", costs=costs, cap=3), network_language()
+    )
+    assert dict(answer.marks)["error"] == repr(mechanism.distances(TRIP).expected_error)
+    plain = MapPanel.task({**MapPanel.defaults, "samples": "1"}, silent)
+    assert dict(answer.marks)["error"] != dict(plain.marks)["error"]
 
 
 def test_the_document_of_a_map_has_no_secret_trip() -> None:

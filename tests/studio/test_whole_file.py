@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from symveil.errors import ParameterError, SymveilError
 from symveil.examples.millford import DAYS, FIRST_DAY, millford_times, millford_trips
 from symveil.numbers.progress import silent
-from symveil.reports.report import Picture, Text
+from symveil.reports.report import Picture, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.panels.whole_file import FilePanel
-from symveil.studio.tasks.whole_file import STATISTICS
+from symveil.studio.tasks.whole_file import STATISTICS, read_attributes
 
 ROWS = "who,word\n" + "".join(f"person-{number % 90},{'a b b' if number % 3 else 'b'}\n" for number in range(300))
 
@@ -79,6 +80,39 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         answered(folder, **{**values, "alphabet": f"@{tmp_path / 'upload' / 'people.csv'}"})
     with pytest.raises(SymveilError):
         answered(folder, **{**values, "alphabet": ""})
+
+
+def test_attributes_of_events_are_learned_too(tmp_path: Path) -> None:
+    answer = answered(tmp_path, attributes="case:purpose=work,school,shopping,home", attribute_share="0.3", epsilon="8")
+    (section,) = (each for each in answer.sections if each.heading == "Attributes of synthetic events")
+    (table,) = section.parts
+    assert isinstance(table, Table)
+    shares = {str(value): float(str(share)) for value, share, _ in table.rows}
+    trips = millford_trips().values()
+    true = Counter(trip.purpose for trip in trips for _ in trip.blocks)
+    assert shares.keys() == true.keys()
+    assert all(abs(share - true[value] / true.total()) < 0.1 for value, share in shares.items())
+    command = next(str(part.text) for each in answer.sections for part in each.parts if is_command(part))
+    assert " --attribute case:purpose=purpose.txt " in command and " --attribute-share 0.3 " in command
+    with pytest.raises(ParameterError, match="attributes"):
+        answered(tmp_path, attributes="case:purpose")
+
+
+def test_attributes_are_lists_and_never_files(tmp_path: Path) -> None:
+    """What was typed into a page names no file of the machine."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hidden\n")
+    assert read_attributes(f"ward={secret}") == {"ward": [str(secret)]}
+    for text in ("1", "1,x", "1,2,", "١,٢", "1e3,2"):
+        assert isinstance(read_attributes(f"ward={text}")["ward"], list)
+    assert read_attributes("ward=-1, 2.5") == {"ward": "-1,2.5"}
+    for text in ("ward", "ward=", "=1,2", "ward=a;ward=b"):
+        with pytest.raises(ParameterError, match="attributes"):
+            read_attributes(text)
+
+
+def is_command(part: object) -> bool:
+    return isinstance(part, Text) and part.kind == "command"
 
 
 def test_people_go_to_work_in_the_morning() -> None:

@@ -6,9 +6,11 @@ import json
 import os
 import socket
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -182,6 +184,48 @@ def test_a_rate_of_a_model_that_is_larger_than_proved_does_not_hold(choice, tmp_
     manifest.write_text(json.dumps(document))
     faults = failing(check_manifest(manifest))
     assert [name for name, _ in faults] in (["guarantee"], ["parameters"]) and "epsilon" in faults[0][1]
+
+
+def changed(manifest: Path, change: Callable[[dict[str, Any]], object]) -> list[str]:
+    """The checks that fail once the manifest, of which all checks hold, is changed."""
+    assert failing(check_manifest(manifest)) == []
+    document = json.loads(manifest.read_text())
+    change(document)
+    manifest.write_text(json.dumps(document))
+    return [name for name, _ in failing(check_manifest(manifest))]
+
+
+CERTIFICATES = [
+    (lambda proof: proof.update(loss=spelled(Fraction(proof["loss"]) * Fraction(999, 1000))), "guarantee"),
+    (lambda proof: proof.update(proof="by hand"), "fields"),
+    (lambda proof: proof.update(loss=1.5), "fields"),
+]
+
+
+@pytest.mark.parametrize(("change", "check"), CERTIFICATES)
+@pytest.mark.parametrize("choice", [{"model": CHAIN, "cost": "swap"}, {"alphabet": "abc", "metric": "levenshtein"}])
+def test_a_certificate_that_claims_more_than_is_proved_does_not_hold(choice, change, check, tmp_path) -> None:
+    named = {"max_length": 4} if "metric" in choice else {"mechanism": "exponential"}
+    manifest = released(tmp_path, epsilon=2, **choice, **named)
+    faults = changed(manifest, lambda document: change(document["law"][0]["certificate"]))
+    assert (check if check == "fields" or "model" in choice else "parameters") in faults  # one law of all: read first
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "optimal", "exponential"])
+def test_a_promise_beyond_b_that_was_not_made_does_not_hold(mechanism, tmp_path) -> None:
+    """The laws keep nothing beyond b: a manifest that says `beyond` by hand promises more than they keep."""
+    manifest = released(tmp_path, model=CHAIN, epsilon=2, adjacency=2, mechanism=mechanism, beyond="nothing")
+    assert changed(manifest, lambda document: document["parameters"].update(beyond="graceful")) == ["guarantee"]
+
+
+def test_an_optimal_law_without_its_table_does_not_hold(tmp_path) -> None:
+    manifest = released(tmp_path, model=CHAIN, epsilon=2, mechanism="optimal")
+    assert "fields" in changed(manifest, lambda document: document["law"][0].pop("peaks"))
+
+
+def test_a_model_of_another_kind_than_its_file_does_not_hold(tmp_path) -> None:
+    manifest = released(tmp_path, model=CHAIN, epsilon=2)
+    assert changed(manifest, lambda document: document["model"].update(kind="automaton")) == ["model"]
 
 
 def test_a_release_at_a_third_is_not_called_too_much() -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import symveil as sv
+from symveil.formats.compatibility import MANIFEST_OF_0_3
 from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.ledger import charging, lifecycle
 from symveil.release.local import LocalJob
@@ -115,10 +116,22 @@ def test_what_is_so_of_an_attacker_checks(trips):
 def test_manifests_without_the_new_fields_still_check(trips):
     release = released(trips, keep=["town"])
     new = ("date", "kept", "person", "unit", "record", "expected_error", "attacker", "passes_unprotected")
-    release.manifest_file.write_text(json.dumps({k: v for k, v in release.manifest.items() if k not in new}))
+    older = {name: value for name, value in release.manifest.items() if name not in new}
+    laws = [
+        {name: value for name, value in row.items() if name not in ("certificate", "beyond")} for row in older["law"]
+    ]
+    release.manifest_file.write_text(json.dumps({**older, "format": MANIFEST_OF_0_3, "law": laws}))
     checked = rows(release.manifest_file)
     assert all(holds for holds, _ in checked.values())
     assert "this older manifest does not list" in checked["passes unprotected"][1]
+
+
+@pytest.mark.parametrize("hidden", [("kept", "passes_unprotected"), ("passes_unprotected",)])
+def test_a_manifest_of_today_lists_what_passes(trips, hidden):
+    """Without both fields a manifest looked like an older one, and a kept column was in no list."""
+    release = released(trips, keep=["town"])
+    release.manifest_file.write_text(json.dumps({k: v for k, v in release.manifest.items() if k not in hidden}))
+    assert not rows(release.manifest_file)["passes unprotected"][0]
 
 
 def test_the_day_is_that_of_the_charge(trips, monkeypatch):

@@ -14,7 +14,7 @@ from symveil.mechanisms.optimal.programme import Programme
 from symveil.tasks.budgets import grant_budget, ledger_status
 from symveil.tasks.check import check_manifest
 from symveil.tasks.explain import average_over_model, explain_word
-from symveil.tasks.privatize_file import FileRelease
+from symveil.tasks.release_report import FileRelease
 
 ROADS = [("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4"), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)]
 

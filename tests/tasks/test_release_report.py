@@ -127,10 +127,12 @@ def test_private_times_are_in_the_promise() -> None:
     apart = "sequences that differ in one symbol and by at most 1 bin in its time"
     assert near["odds"].startswith(f"between {apart} shift by")
     assert near["protected"] == f"{apart} look alike"
-    assert near["loss by distance"].startswith("two sequences that differ, with times any number of bins apart, in one")
+    assert near["loss by distance"].startswith(
+        "sequences that differ, with times any number of bins apart, in 1 symbol lose"
+    )
     assert "nothing is kept beyond b" not in near["loss by distance"]
     for row in rows:
         row["epsilon"] /= 12
     anyhow = dict(in_numbers({**manifest, "parameters": {**parameters, "time_shift": "any"}}))
     assert anyhow["protected"] == "sequences that differ in one symbol and its time look alike"
-    assert anyhow["loss by distance"] == "two sequences that differ in one symbol 4 · a whole word of 2 symbols 8"
+    assert anyhow["loss by distance"] == "sequences that differ in 1 symbol lose at most 4; in all 2 symbols 8"

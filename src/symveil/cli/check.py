@@ -23,9 +23,8 @@ def check_command(manifest: Path, output: Path | None, model: Path | None, as_js
     does not.
     """
     from symveil.tasks.check import check_manifest
-    from symveil.tasks.checks import checks_report
 
     result = check_manifest(manifest, output=output, model=model)
-    report = checks_report(result, str(manifest), typed=lambda note: as_typed(note, check_command))
+    report = result.report(typed=lambda note: as_typed(note, check_command))
     print_result(result.document, report, as_json=as_json)
     return 0 if result.holds else 1

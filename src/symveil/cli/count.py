@@ -106,15 +106,8 @@ def count_command(
         delta=delta,
         **{name: value for name, value in named.items() if value is not None},  # type: ignore[arg-type]  # named as the fields are
     )
-    notes = []
-    if ledger is not None:
-        notes.append("persons whose budget does not cover epsilon are left out; their number is not shown")
     table = release.counts
-    if table is None:
-        notes.append(
-            "this release was finished before: its table is unchanged, nothing was drawn, no one was charged again"
-        )
-    elif plot is not None:
+    if table is not None and plot is not None:
         write_text(plot, table.to_svg())
     warnings = [*large_loss(epsilon), *(() if table is None else table.warnings)]
     print_notes([], warnings=warnings)  # before the table: it is not to be read without them
@@ -123,4 +116,4 @@ def count_command(
     elif table is not None:
         print_report(table.report())
     covered = () if table is None else table.notes
-    print_notes([*notes, *(note for note in covered if note not in warnings)])
+    print_notes([*release.release_notes("table"), *(note for note in covered if note not in warnings)])

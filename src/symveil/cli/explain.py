@@ -86,7 +86,6 @@ def _explain_word(
     """Show what would be released for a word, and write pictures of it."""
     from symveil.tasks.draw import draw_explanation
     from symveil.tasks.explain import explain_word
-    from symveil.tasks.explain_report import explanation_report
 
     require_suffix("draw", pictures.draw, (".svg", ".dot"))
     require_different(**pictures.written)
@@ -99,7 +98,7 @@ def _explain_word(
     explanation = explain_word(word, built, count=count)
     with progress_bar("computing curves") as progress:
         notes += draw_explanation(explanation, word, pictures, progress=progress)
-    print_result(explanation.document, explanation_report(explanation), as_json=as_json, notes=notes)
+    print_result(explanation.document, explanation.report(), as_json=as_json, notes=notes)
 
 
 def _explain_settings(
@@ -133,7 +132,6 @@ def _explain_adjacency(
     """Show what each adjacency hides on a model, and plot it if requested; only the model is looked at."""
     from symveil.laws.adjacency import adjacency_table
     from symveil.tasks.draw import plot_adjacency_table
-    from symveil.tasks.explain_report import adjacency_report
 
     of_mechanism = {*mechanism.typed, *mechanism.files, "draw", "curves", "at_distance", "compare", "count"}
     for name in sorted(of_mechanism - {"adjacency"}):
@@ -146,4 +144,4 @@ def _explain_adjacency(
     if pictures.plot is not None:
         plot_adjacency_table(table, pictures.plot)
         notes.append(f"wrote {pictures.plot}")
-    print_result(table.document, adjacency_report(table), as_json=as_json, notes=notes)
+    print_result(table.document, table.report(), as_json=as_json, notes=notes)

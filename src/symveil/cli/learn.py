@@ -13,7 +13,7 @@ import click
 
 from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import public_support
-from symveil.cli.output import command, print_facts, print_json, print_notes, print_report
+from symveil.cli.output import command, print_result
 from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option, out_option, time_option
 from symveil.cli.values import PATH
 from symveil.errors import ParameterError
@@ -23,10 +23,6 @@ _PRIVATE_ONLY = (
     *("alphabet", "person", "places", "zones", "constraint", "lengths"),
     *("ledger", "release_id", "engine", "master"),
     *("time", "period", "durations", "timezone", "time_share", "attributes", "attribute_share"),
-)
-_A_MODEL_IS_A_RELEASE = (
-    "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
-    "public"
 )
 
 
@@ -86,17 +82,7 @@ def learn_command(
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
     reading = named
     learned = learn_file(source, out, smooth=smooth, graph=model, **reading)
-    if as_json:
-        print_json(learned.document())
-    else:
-        facts = [
-            ("model", str(learned.out)),
-            ("kind", learned.chain.kind),
-            ("states", f"{len(learned.chain.states)}, of which {learned.dead_ends} dead ends"),
-            ("transitions", str(len(learned.chain.transitions))),
-        ]
-        print_facts("Learned", facts)
-    print_notes([], warnings=[_A_MODEL_IS_A_RELEASE])
+    print_result(learned.document, learned.report(), as_json=as_json)
 
 
 def _learn_privately(
@@ -112,7 +98,6 @@ def _learn_privately(
     from symveil.central.noise import read_neighbours
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.laws.parameters import read_epsilon
-    from symveil.tasks.doubts import large_loss
     from symveil.tasks.learn_privately import learn
 
     if smooth != "0":
@@ -139,25 +124,7 @@ def _learn_privately(
         **sizes,
         **private,
     )
-    notes, quality = [], learned.quality
-    if learned.already_done:
-        notes.append(
-            "this release was finished before: its model is unchanged, nothing was drawn, no one was charged again"
-        )
-    if private["ledger"] is not None:
-        notes.append("persons whose budget does not cover epsilon are left out; their number is not shown")
-    if as_json:
-        print_json(learned.document())
-    else:
-        facts = [
-            ("model", str(learned.out)),
-            ("manifest", str(learned.manifest_file)),
-            ("loss per person", f"epsilon = {epsilon}, for all their records"),
-        ]
-        print_facts("Learned privately", facts)
-        if quality is not None:
-            print_report(quality.report())
-    print_notes(notes, warnings=[*large_loss(epsilon), *learned.warnings])
+    print_result(learned.document, learned.report(), as_json=as_json)
 
 
 def _attributes(typed: tuple[str, ...]) -> dict[str, str]:
@@ -170,9 +137,6 @@ def _attributes(typed: tuple[str, ...]) -> dict[str, str]:
             raise ParameterError("attribute", expected=expected, found=repr(text))
         named[column] = values
     return named
-
-
-_FREE = "it costs no privacy: only the model was read, which was learned privately"
 
 
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')
@@ -195,8 +159,4 @@ def synthesize_command(
     from symveil.tasks.synthesize import synthesize
 
     drawn = synthesize(model, out, count=count, no_repeats=no_repeats, constraint=constraint, separator=separator)
-    if as_json:
-        print_json(drawn.document())
-    else:
-        print_facts("Synthesised", [("words", str(drawn.released)), ("file", str(drawn.out))])
-    print_notes([_FREE, *drawn.notes], warnings=drawn.warnings)
+    print_result(drawn.document, drawn.report(), as_json=as_json)

@@ -36,10 +36,10 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 
     Each amount has its unit: between which words it bounds the loss.
     """
-    from symveil.tasks.budgets import ledger_status, person_status, status_report
+    from symveil.tasks.budgets import ledger_status, person_status
 
     status = ledger_status(ledger) if person is None else person_status(ledger, person)
-    print_result(status.document, status_report(status), as_json=as_json)
+    print_result(status.document, status.report(), as_json=as_json)
 
 
 @command("grant", example="symveil ledger grant --ledger budgets.db --epsilon 3 --everyone")

@@ -20,7 +20,7 @@ from symveil.cli.field_options import Lately
 from symveil.cli.progress import rest
 from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
-from symveil.reports.report import Report, facts_report
+from symveil.reports.report import Report
 from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
 
 
@@ -62,11 +62,6 @@ def print_result(
     else:
         print_report(report)
     print_notes([*notes, *report.notes], warnings=report.warnings)
-
-
-def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """What there is to say about one thing, a name and a value in a row."""
-    print_report(facts_report(title, facts))
 
 
 def print_line(text: str) -> None:

@@ -65,7 +65,7 @@ def privatize_command(
     """
     from symveil.storage.files import check_writable, write_text
     from symveil.tasks.privatize_file import privatize_file
-    from symveil.tasks.release_report import release_page, release_report
+    from symveil.tasks.release_report import release_page
 
     if mechanism.typed["not_private"]:
         raise InputError("mechanism: expected a private mechanism for a file, found --not-private")
@@ -100,4 +100,4 @@ def privatize_command(
         write_text(report, release_page(release.manifest))
     document = release.document() | ({} if report is None else {"report": str(report)})
     page = "--report FILE.html writes a page for those who decide" if report is None else str(report)
-    print_result(lambda: document, release_report(release, page=page), as_json=as_json)
+    print_result(lambda: document, release.report(page=page), as_json=as_json)

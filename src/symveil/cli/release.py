@@ -46,7 +46,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
             click.echo(join_word(private, source.separator))
         loss, requested = shown_at_least(result.guarantee.epsilon), spelled(built.epsilon)
         notes.append(f"each release loses epsilon = {loss} ({result.guarantee.how}), of {requested} asked for")
-        notes.append(f"two words that differ in: {promise_in_words(built)}")
+        notes.append(promise_in_words(built))
         notes.append(f"protects {protects(built)}")
         if result.passes_unprotected:
             notes.append(f"passes unprotected: {', '.join(result.passes_unprotected)}")

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from symveil.cli.field_options import EVENTS, SIZES, WIDE_FORM, named_options
-from symveil.cli.output import command, print_facts, print_json, print_notes
+from symveil.cli.output import command, print_json, print_notes, print_report, print_result
 from symveil.cli.single_options import choice_option, file_option, json_option, out_option
 from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
+from symveil.reports.report import facts_report
 from symveil.reports.terminal import visible
 
 
@@ -71,26 +73,7 @@ def symbols_command(
         raise ParameterError("tolerance", expected="a number of metres above 0", found=repr(tolerance)) from None
     positions = position_symbols(grid=grid, box=box, zones=zones, links=links, model=model, tolerance=metres)
     made = symbols_file(source, out, positions=positions, **options)  # type: ignore[arg-type]  # named as they are
-    if as_json:
-        print_json(made.document())
-    else:
-        facts = [
-            ("file", str(made.out)),
-            ("rows", str(made.rows)),
-            ("without a symbol", str(made.without_symbol)),
-            ("symbols that there are", str(len(made.alphabet))),
-        ]
-        if made.trips is not None:
-            facts += [
-                (
-                    "trips",
-                    f"{made.trips.cases}, of which {made.trips.with_gaps} with a step that no legal path explains",
-                ),
-                ("links filled in", str(made.trips.filled_in)),
-                ("positions left out", f"{made.trips.left_out}, to which no legal path leads"),
-            ]
-        print_facts("Symbols", facts)
-    print_notes(made.notes, warnings=made.warnings)
+    print_result(made.document, made.report(), as_json=as_json)
 
 
 @command("roads", example="symveil roads examples/streets.graphml --out roads.json --places-out places.csv")
@@ -122,17 +105,11 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
     if places_out is not None:
         contents[places_out] = made.places_text().encode()
     write_files(contents)
-    if as_json:
-        document = {"model": str(out), "states": len(made.chain.states), "transitions": len(made.chain.transitions)}
-        print_json(document | ({} if places_out is None else {"places": str(places_out)}))
-    else:
-        facts = [
-            ("model", str(out)),
-            ("links", str(len(made.chain.states))),
-            ("moves", str(len(made.chain.transitions))),
-        ]
-        print_facts("Roads", facts)
-    print_notes(made.notes)
+    states, transitions = len(made.chain.states), len(made.chain.transitions)
+    document: dict[str, Any] = {"model": str(out), "states": states, "transitions": transitions}
+    document |= {} if places_out is None else {"places": str(places_out)}
+    facts = [("model", str(out)), ("links", str(states)), ("moves", str(transitions))]
+    print_result(lambda: document, facts_report("Roads", facts), as_json=as_json, notes=made.notes)
 
 
 @command("alphabet", example="symveil alphabet examples/hospital.xes --out activities.txt")
@@ -158,7 +135,7 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     if as_json:
         print_json(result.document() | ({} if out is None else {"out": str(out)}))
     elif out is not None:
-        print_facts("Alphabet", [("symbols", str(len(result.symbols))), ("file", str(out))])
+        print_report(facts_report("Alphabet", [("symbols", str(len(result.symbols))), ("file", str(out))]))
     else:
         for symbol in result.symbols:
             print(visible(symbol) if sys.stdout.isatty() else symbol)

@@ -21,6 +21,8 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words
 from symveil.numbers.texts import percent
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table
 
 SEVERAL: tuple[int, ...] = (1, 2, 3, 4, 6, 8)
 """The b that a table shows beside "all"."""
@@ -93,7 +95,7 @@ class HiddenBy:
 
 
 @dataclass(frozen=True, slots=True)
-class AdjacencyTable:
+class AdjacencyTable(Reported):
     """What each b hides on a model, over typical words of one length; made by `adjacency_table`."""
 
     length: int
@@ -111,6 +113,22 @@ class AdjacencyTable:
             "exact": self.all_words,
             "hides": [row.document() for row in self.rows],
         }
+
+    def report(self) -> Report:
+        """What each b hides, one in a row."""
+        rows = [
+            (
+                str(row.adjacency),
+                percent(row.positions_with_alternatives),
+                f"{row.alternatives:.3g}",
+                f"{row.at_middle:.3g}",
+            )
+            for row in self.rows
+        ]
+        which = "all words" if self.all_words else f"{self.words} typical words"
+        title = f"What each adjacency b hides in words of {self.length} symbols, over {which} of the public model"
+        columns = ("b", "positions with alternatives", "alternatives a position, mean", "at a middle position")
+        return Report(title=title, sections=(Section(title, (Table.from_rows(columns, rows),)),))
 
     def __str__(self) -> str:
         notes: list[str] = []

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from symveil.ledger.units import Compares, Unit, shared_unit, shown_unit
 from symveil.numbers.rationals import exact, spelled
+from symveil.reports.page import Reported
+from symveil.reports.report import Facts, Report, Section, Table
 
 WHOLE = "all words of a person replaced by others of the same lengths"
 """What a loss of whole words is between."""
@@ -57,7 +59,7 @@ class OwnBook:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class Account(Reported):
     """One person's budget."""
 
     person: str
@@ -144,6 +146,10 @@ class Account:
             },
         }
 
+    def report(self) -> Report:
+        """What was granted, spent and left, in which units; budgets for words and for persons side by side."""
+        return _report(self)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BookTotals:
@@ -161,7 +167,7 @@ class BookTotals:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Totals:
+class Totals(Reported):
     """The ledger as a whole."""
 
     persons: int
@@ -219,6 +225,10 @@ class Totals:
             "negative": self.negative,
             "books": [each.document() for each in self.books],
         }
+
+    def report(self) -> Report:
+        """What was granted, spent and left, in which units; budgets for words and for persons side by side."""
+        return _report(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -304,3 +314,44 @@ def _documents(units: tuple[InUnit, ...], first: Compares) -> dict[str, object]:
         "sum_unit": None if shared is None else str(shared),
         "note": _note(units, first),
     }
+
+
+def _report(status: Totals | Account) -> Report:
+    """What was granted, spent and left, in which units; budgets for words and for persons side by side."""
+    notes = (status.note, status.negative, getattr(status, "whole_note", None))
+    title = "Ledger"
+    return Report(
+        title=title,
+        sections=(Section(title, (Facts.from_rows(_facts(status)),)), *_books(status)),
+        notes=tuple(note for note in notes if note is not None),
+    )
+
+
+def _facts(status: Totals | Account) -> list[tuple[str, str]]:
+    apart = {"budgets_for", "units", "sum_unit", "note", "negative", "books", "whole_words"}
+    if len(status.books) > 1:  # side by side below
+        apart |= set(status.books[0].document())
+    plain = [(name, value) for name, value in status.document().items() if name not in apart]
+    facts = [(name.replace("_", " "), str(value)) for name, value in plain]
+    unit = getattr(status, "unit", None)
+    if unit is not None:
+        facts.append(("budgets are for", str(unit)))
+    for each in status.units:
+        count = f"{each.releases} release{'' if each.releases == 1 else 's'}"
+        spent = count if each.spent is None else f"{each.spent} in {count}"
+        facts.append(("charged", f"{spent}: {shown_unit(each.unit)}"))
+    whole, delta = (getattr(status, name, None) for name in ("whole", "whole_delta"))
+    if whole is not None:
+        facts.append(("whole words", f"{whole}{f', delta {delta}' if delta else ''}: {WHOLE}"))
+    return facts
+
+
+def _books(status: Totals | Account) -> tuple[Section, ...]:
+    """The budgets for words and for persons, side by side."""
+    if len(status.books) == 1:
+        return ()
+    documents = [book.document() for book in status.books]
+    names = list(dict.fromkeys(name for document in documents for name in document if name != "compares"))
+    rows = [(name.replace("_", " "), *(str(document.get(name, "")) for document in documents)) for name in names]
+    columns = ("", *(f"for {book.compares}" for book in status.books))
+    return (Section("Two budgets, which do not add up", (Table.from_rows(columns, rows),)),)

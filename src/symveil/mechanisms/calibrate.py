@@ -20,6 +20,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms.averages import mean_error
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
+from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law, law_from_row, law_row
 from symveil.mechanisms.mechanism import Mechanism
@@ -234,7 +235,10 @@ class RowLaws:
         made = self._made(law, of_many_lengths=length is not None)
         if not self.prove:
             return made
-        return self._made(self._proved_again(made, "certificate" in row), of_many_lengths=length is not None)
+        proved_again = self._made(self._proved_again(made, "certificate" in row), of_many_lengths=length is not None)
+        if self.choice.grace is not None and excess(proved_again) > self.choice.grace:
+            raise InputError(f"beyond: {self.choice.beyond} is not kept between words that are farther apart")
+        return proved_again
 
     def _made(self, law: Law, *, of_many_lengths: bool) -> Mechanism:
         made = BY_NAME[law.kind].from_law(law)
@@ -252,6 +256,8 @@ class RowLaws:
         if not claimed.claims(proved.rate, proved.proved):
             raise InputError("another guarantee than what is computed again")
         if names_proof:
+            if not claimed.claims_certificate(proved.certificate):
+                raise InputError("another certificate than what is proved again")
             return replace(claimed, proved=proved.proved)
         return replace(claimed, proved=replace(claimed.proved, loss=proved.proved.loss))
 

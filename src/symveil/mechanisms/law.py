@@ -22,11 +22,15 @@ from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
 from symveil.laws.adjacency import chosen_adjacency
-from symveil.laws.guarantee import Guarantee
+from symveil.laws.guarantee import Guarantee, How
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.optimal.law import SolvedLaw
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import exact, spelled
+
+_STRONGEST_FIRST: tuple[How, ...] = ("exact", "certified", "classic")
+_CLOSE = Fraction(1, 10**9)
+"""Bounds by floats differ a little between machines: the loss in a certificate by this much."""
 
 _WORDS_AND_RESULTS = frozenset(
     {
@@ -118,10 +122,23 @@ class Law:
         rate, proved
             What was proved again.
         """
-        order = ("exact", "certified", "classic")
         same = self.rate is None or self.rate == rate
-        no_better = order.index(proved.how) <= order.index(self.proved.how)
+        no_better = _STRONGEST_FIRST.index(proved.how) <= _STRONGEST_FIRST.index(self.proved.how)
         return same and no_better and proved.epsilon <= self.proved.epsilon
+
+    def claims_certificate(self, proved: CertifiedRate | None) -> bool:
+        """Whether the certificate claims no smaller loss than the one that was proved again, and is known no better.
+
+        Parameters
+        ----------
+        proved
+            What was proved again.
+        """
+        claimed = self.certificate
+        if claimed is None or proved is None:
+            return claimed is proved
+        no_better = _STRONGEST_FIRST.index(proved.how) <= _STRONGEST_FIRST.index(claimed.how)
+        return no_better and proved.loss <= claimed.loss * (1 + _CLOSE)
 
 
 def language_digest(language: Language) -> str:
@@ -255,7 +272,7 @@ def law_from_row(
         proved=proved,
         certificate=None if rate is None else _certificate_from_row(language, row, rate, proved),
         channel=ChannelParameters.of(**{name: row[name] for name in _CHANNEL}) if "ratio" in row else None,
-        table=SolvedLaw.from_document(row) if "peaks" in row else None,
+        table=SolvedLaw.from_document(row) if row["mechanism"] == "optimal" else None,
     )
 
 

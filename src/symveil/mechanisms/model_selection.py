@@ -461,10 +461,12 @@ def _is_sparse(language: RunLanguage, reach: int) -> bool:
     from symveil.languages.swap_costs import related  # noqa: PLC0415 - waits for scipy
 
     try:
-        middle = related(language, adjacency=reach)[language.length // 2]
+        relations = related(language, adjacency=reach)
     except TooLargeError:
         return False
-    return float(middle.nnz) <= _SPARSE * len(language.alphabet)
+    if not relations:  # the empty word
+        return True
+    return float(relations[language.length // 2].nnz) <= _SPARSE * len(language.alphabet)
 
 
 def _names(choice: MechanismChoice) -> bool:

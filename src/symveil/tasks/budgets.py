@@ -15,11 +15,11 @@ from symveil.formats.formulas import guarded
 from symveil.formats.reading import read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
-from symveil.ledger.statements import WHOLE, Account, Entry, Totals
+from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
-from symveil.reports.report import Facts, Report, Section, Table, text_report
+from symveil.reports.report import Report, Section, Table, text_report
 from symveil.storage.files import TemporaryOutput, temporary_path
 
 
@@ -213,47 +213,6 @@ def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
 
 
 # --- reports -----------------------------------------------------------------------------------
-
-
-def status_report(status: Totals | Account) -> Report:
-    """What was granted, spent and left, in which units; budgets for words and for persons side by side."""
-    notes = (status.note, status.negative, getattr(status, "whole_note", None))
-    title = "Ledger"
-    return Report(
-        title=title,
-        sections=(Section(title, (Facts.from_rows(_facts(status)),)), *_books(status)),
-        notes=tuple(note for note in notes if note is not None),
-    )
-
-
-def _facts(status: Totals | Account) -> list[tuple[str, str]]:
-    apart = {"budgets_for", "units", "sum_unit", "note", "negative", "books", "whole_words"}
-    if len(status.books) > 1:  # side by side below
-        apart |= set(status.books[0].document())
-    plain = [(name, value) for name, value in status.document().items() if name not in apart]
-    facts = [(name.replace("_", " "), str(value)) for name, value in plain]
-    unit = getattr(status, "unit", None)
-    if unit is not None:
-        facts.append(("budgets are for", str(unit)))
-    for each in status.units:
-        count = f"{each.releases} release{'' if each.releases == 1 else 's'}"
-        spent = count if each.spent is None else f"{each.spent} in {count}"
-        facts.append(("charged", f"{spent}: {shown_unit(each.unit)}"))
-    whole, delta = (getattr(status, name, None) for name in ("whole", "whole_delta"))
-    if whole is not None:
-        facts.append(("whole words", f"{whole}{f', delta {delta}' if delta else ''}: {WHOLE}"))
-    return facts
-
-
-def _books(status: Totals | Account) -> tuple[Section, ...]:
-    """The budgets for words and for persons, side by side."""
-    if len(status.books) == 1:
-        return ()
-    documents = [book.document() for book in status.books]
-    names = list(dict.fromkeys(name for document in documents for name in document if name != "compares"))
-    rows = [(name.replace("_", " "), *(str(document.get(name, "")) for document in documents)) for name in names]
-    columns = ("", *(f"for {book.compares}" for book in status.books))
-    return (Section("Two budgets, which do not add up", (Table.from_rows(columns, rows),)),)
 
 
 def grant_report(epsilon: str, persons: int | None, compares: Compares | None, unit: Unit | None) -> Report:

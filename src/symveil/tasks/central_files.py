@@ -162,6 +162,21 @@ class CentralFile:
             **results,
         )
 
+    def release_notes(self, what: str) -> tuple[str, ...]:
+        """What its holder is told of this run.
+
+        Parameters
+        ----------
+        what
+            What stands in the file: a model or a table.
+        """
+        left_out = "persons whose budget does not cover epsilon are left out; their number is not shown"
+        before = (
+            f"this release was finished before: its {what} is unchanged, nothing was drawn, no one was charged again"
+        )
+        charged = self.manifest["charged"] is not None
+        return (*((left_out,) if charged else ()), *((before,) if self.already_done else ()))
+
     def _release_document(self) -> dict[str, object]:
         """What the JSON form says of the release."""
         return {

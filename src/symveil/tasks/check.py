@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
-from symveil.errors import FileError, SymveilError, reason
+from symveil.errors import FileError, SymveilError, either, reason
 from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
 from symveil.formats.manifest import (
+    FORMAT,
     Manifest,
     alphabet_digest,
     only_file_errors,
@@ -153,6 +154,9 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
     """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
+    missing = [name for name in ("kept", "passes_unprotected") if name not in document]
+    if missing and document["format"] == FORMAT:  # only older versions did not write them
+        return Check("passes unprotected", False, f"the manifest has no {either(missing)}")
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):
         return Check("passes unprotected", False, f"also columns that the manifest does not list: {', '.join(more)}")
@@ -184,6 +188,9 @@ def _release(document: dict[str, Any], file: Path, model: str | Path | None, che
         name, digest = document["model"]["file"], document["digests"]["model"]
         loaded = same_model(load_word_model, digest, model_path(file, name, model), checks)
         if loaded is None:
+            return None
+        if document["model"]["kind"] != loaded.kind:
+            checks.append(compared("model", False))
             return None
     try:
         choice = choice_from_manifest(document)

@@ -12,6 +12,7 @@ from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest
 from symveil.languages.graph import AnyModel
+from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import digest_of, digest_of_folder
 
@@ -28,7 +29,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedManifest:
+class CheckedManifest(Reported):
     """Everything that was checked."""
 
     manifest: Path
@@ -47,19 +48,17 @@ class CheckedManifest:
             "checks": [{"check": each.name, "holds": each.holds, "note": each.note} for each in self.checks],
         }
 
+    def report(self, *, typed: Callable[[str], str] = str) -> Report:
+        """What holds of it, check by check.
 
-def checks_report(result: CheckedManifest, name: str, *, typed: Callable[[str], str]) -> Report:
-    """What holds of a manifest, check by check.
-
-    Parameters
-    ----------
-    result, name
-        The checks, and what was checked.
-    typed
-        Writes the parameters of a note as its reader types them.
-    """
-    rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in result.checks]
-    return Report(title=name, sections=(Section(name, (Table.from_rows(("checked", "holds", "note"), rows),)),))
+        Parameters
+        ----------
+        typed
+            Writes the parameters of a note as its reader types them.
+        """
+        name = str(self.manifest)
+        rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in self.checks]
+        return Report(title=name, sections=(Section(name, (Table.from_rows(("checked", "holds", "note"), rows),)),))
 
 
 def compared(name: str, same: bool) -> Check:

@@ -27,7 +27,8 @@ from symveil.storage.files import write_text
 from symveil.tasks.check import check_manifest
 from symveil.tasks.count import count
 from symveil.tasks.estimate import estimate
-from symveil.tasks.privatize_file import FileRelease, privatize_file
+from symveil.tasks.privatize_file import privatize_file
+from symveil.tasks.release_report import FileRelease
 
 EPSILONS = (4, 6, 10)
 """For trips that differ in up to `ADJACENCY` blocks; each block costs a quarter of it, also beyond. The last is large

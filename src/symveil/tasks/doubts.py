@@ -14,7 +14,7 @@ from symveil.laws.protection import Protection
 from symveil.mechanisms.attacker.view import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, exact, shown_at_least
-from symveil.numbers.texts import percent
+from symveil.numbers.texts import counted, percent
 
 if TYPE_CHECKING:  # only commands that learn load it
     from symveil.central.noise import Quality
@@ -273,9 +273,14 @@ def guarantee_in_words(how: str, calibration: object) -> str:
 
 
 def losses_in_words(
-    rows: Sequence[Mapping[str, Any]], b: int | str, *, edits: bool = False, epsilon: Fraction | None = None
+    rows: Sequence[Mapping[str, Any]],
+    b: int | str,
+    *,
+    apart: str = "words that differ in",
+    edits: bool = False,
+    epsilon: Fraction | None = None,
 ) -> str:
-    """The loss at one symbol, b, b + 1, 2b and whole words, as one line; losses are rounded upwards.
+    """The loss at one symbol, b, b + 1, 2b and whole words, as one sentence; losses are rounded upwards.
 
     Parameters
     ----------
@@ -283,35 +288,34 @@ def losses_in_words(
         `loss_at` of a guarantee's document.
     b
         The adjacency; "all": any two words.
+    apart
+        What differs, before in how many symbols.
     edits
         Whether distances count insertions and deletions too, so that there may be no largest one.
     epsilon
         The option: then the sentences say by how much losses beyond b exceed (d/b)·ε, where they do.
 
-    >>> losses_in_words([{"distance": d, "epsilon": 0.5 * d} for d in range(1, 7)], 2)
-    'one symbol 0.5 · 2 symbols 1 · 3 symbols 1.5 · 4 symbols 2 · a whole word of 6 symbols 3'
+    >>> losses_in_words([{"distance": d, "epsilon": 2.0 * d} for d in range(1, 7)], 2)
+    'words that differ in 1 symbol lose at most 2; in 2 symbols 4; in 3 symbols 6; in 4 symbols 8; in all 6 symbols 12'
     >>> losses_in_words([{"distance": 1, "epsilon": 3.0}, {"distance": 2, "epsilon": "infinity"}], 1)
-    'one symbol 3 · a whole word of 2 symbols not bounded'
+    'words that differ in 1 symbol lose at most 3; in all 2 symbols any amount'
     >>> losses_in_words([{"distance": 1, "epsilon": 3.0}, {"distance": 2, "epsilon": 9.0}], 1, epsilon=Fraction(3))
-    'one symbol 3 · a whole word of 2 symbols 9; up to 1.5 times (d/b)·ε, because nothing is kept beyond b'
+    'words that differ in 1 symbol lose at most 3; in all 2 symbols 9; up to 1.5 times (d/b)·ε, because ... beyond b'
     """
-    last = rows[-1]["distance"] if rows else 0
+    if not rows:
+        return "nothing can differ"
+    last = rows[-1]["distance"]
     wanted = {1, last} if b == "all" else {1, int(b), int(b) + 1, 2 * int(b), last}
-    unit = "edit" if edits else "symbol"
-    parts = []
-    for row in rows:
-        distance, loss = row["distance"], row["epsilon"]
-        if distance not in wanted:
-            continue
-        shown = "not bounded" if loss == "infinity" else shown_at_least(loss)
-        if distance == 1:
-            name = f"one {unit}"
-        elif distance == last and not edits:
-            name = f"a whole word of {distance} symbols"
+    parts = list[str]()
+    for distance, loss in ((row["distance"], row["epsilon"]) for row in rows if row["distance"] in wanted):
+        places = counted(distance, "edit" if edits else "symbol")
+        whole = "all " if distance == last > 1 and not edits else ""
+        if loss == "infinity":
+            most = "any amount" if parts else "lose any amount"
         else:
-            name = f"{distance} {unit}s"
-        parts.append(f"{name} {shown}")
-    text = " · ".join(parts) or "nothing can differ"
+            most = f"{'' if parts else 'lose at most '}{shown_at_least(loss)}"
+        parts.append(f"{'in' if parts else apart} {whole}{places} {most}")
+    text = "; ".join(parts)
     return text if epsilon is None or b == "all" else text + _beyond_in_words(rows, int(b), epsilon)
 
 
@@ -355,17 +359,25 @@ def protects_in_words(rows: Sequence[Mapping[str, Any]], b: int | str, *, noun: 
     return f"{together}; a whole {noun} of {length} symbols loses up to {most}"
 
 
-def promise_in_words(mechanism: Mechanism) -> str:
-    """What two words lose that are any distance apart, for a mechanism that was just made.
+def promise_in_words(mechanism: Mechanism, noun: str = "word") -> str:
+    """What words lose that are any distance apart, for a mechanism that was just made.
+
+    Parameters
+    ----------
+    mechanism
+        Whose guarantee it is.
+    noun
+        What a word is called.
 
     >>> import symveil as sv
-    >>> promise_in_words(sv.Exponential(sv.words("abc", 4), epsilon=1))
-    'one symbol 1 · 2 symbols 2 · a whole word of 4 symbols 4'
+    >>> promise_in_words(sv.Exponential(sv.words("abc", 4), epsilon=1), "trip")
+    'trips that differ in 1 symbol lose at most 1; in 2 symbols 2; in all 4 symbols 4'
     """
     curve = mechanism.guarantee.curve
     rows = [] if curve is None else curve.rows()
     edits = mechanism.metric == "levenshtein"
-    return losses_in_words(rows, mechanism.adjacency, edits=edits, epsilon=None if edits else mechanism.epsilon)
+    epsilon = None if edits else mechanism.epsilon
+    return losses_in_words(rows, mechanism.adjacency, apart=f"{noun}s that differ in", edits=edits, epsilon=epsilon)
 
 
 def protects(mechanism: Mechanism) -> str:

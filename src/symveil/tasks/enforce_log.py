@@ -30,7 +30,8 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.release.spec import LocalSpec
 from symveil.tasks.parameters import RunOptions
-from symveil.tasks.privatize_file import FileRelease, release_file
+from symveil.tasks.privatize_file import release_file
+from symveil.tasks.release_report import FileRelease
 
 LOG_SUFFIXES = (".csv", ".tsv", ".jsonl")
 """What is written where the log has another format."""

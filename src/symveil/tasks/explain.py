@@ -5,7 +5,7 @@ What a mechanism does to the words of the public model on average, beside what n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from symveil.bounds.lower_bound import LowerBound, lower_bound
 from symveil.calibration.certificate import CertifiedRate
@@ -20,16 +20,29 @@ from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words,
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Word
-from symveil.numbers.conversions import decimal
+from symveil.numbers.conversions import decimal, shortened
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import at_least, shown_at_most
-from symveil.tasks.doubts import guarantee_in_words
+from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most, spelled
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.tasks.doubts import (
+    attacker_facts,
+    doubts,
+    guarantee_in_words,
+    hides_little,
+    no_better_than_classic,
+    promise_in_words,
+    protects,
+)
 
+AVERAGES = "On average over the public model"
+"""The title of what is known without a word."""
+_MOST_ROWS = 24
 NO_BOUND = "no lower bound: the model is too large for a quick one (sv.lower_bound takes its time)"
 
 
 @dataclass(frozen=True, slots=True)
-class PublicAverages:
+class PublicAverages(Reported):
     """A mechanism on the words of a public model: its guarantee, its mean error, and the least error there can be.
 
     `standard_error` is that of `expected_error`; 0 where the average was taken over all words.
@@ -63,6 +76,17 @@ class PublicAverages:
         """The two numbers side by side, as people read them."""
         error = f"expected error {self.expected_error:.4g}"
         return error if self.bound is None else f"{error}; {bound_sentence(self.bound)}"
+
+    def report(self) -> Report:
+        """What the mechanism does on average over the public model."""
+        mechanism = self.mechanism
+        facts = [*_promise_facts(mechanism), ("on average", self.sentence())]
+        facts += attacker_facts(mechanism, self.attacker, versions=self.versions, error=self.expected_error)
+        if self.expected_cost is not None:
+            facts.append(("expected cost", f"{self.expected_cost:.6g} units of the costs"))
+        if self.protection:
+            facts.append(("protection", self.protection.sentence()))
+        return facts_report(AVERAGES, facts + _choice_facts(mechanism))
 
 
 def average_over_model(mechanism: Mechanism, *, count: int = 1, progress: Progress | None = None) -> PublicAverages:
@@ -156,7 +180,7 @@ def _promise(mechanism: Mechanism) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Reported):
     """A mechanism, a word, and how far the word's private versions lie from it."""
 
     mechanism: Mechanism
@@ -191,6 +215,44 @@ class Explanation:
             "automaton": {"states": self.automaton.state_count, "edges": self.automaton.edge_count},
             "certificate": self.certificate.document() if self.certificate else None,
         }
+
+    def report(self) -> Report:
+        """What would be released for the word: the promise, the error, and the law of the distance.
+
+        >>> import symveil as sv
+        >>> report = explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5)).report()
+        >>> report.facts("What would be released")["guarantee"]
+        'epsilon = 5 (exact); requested: 5'
+        """
+        mechanism, law, automaton = self.mechanism, self.law, self.automaton
+        parameters = mechanism.parameters_document()
+        facts = _promise_facts(mechanism)
+        if parameters:
+            facts.append(("parameters", ", ".join(f"{name} {value}" for name, value in parameters.items())))
+        facts.append(("expected error", f"{law.expected_error:.6g} {_unit(law)}"))
+        if law.expected_cost is not None:
+            facts.append(("expected cost", f"{law.expected_cost:.6g} units of the costs"))
+        if self.bound:
+            facts.append(("on average", bound_sentence(self.bound)))
+        facts += attacker_facts(mechanism, self.attacker, versions=self.versions)
+        facts.append(("automaton", f"{automaton.state_count} states, {automaton.edge_count} edges"))
+        if self.certificate and mechanism.metric == "hamming":
+            proof = self.certificate
+            facts.append(("certificate", f"rate {float(proof.rate):.6g}, ln Z(v)/Z(w) at most {proof.ratio_bound:.4g}"))
+        if self.protection:
+            facts.append(("protection", self.protection.sentence()))
+        facts += _choice_facts(mechanism)
+        if law.bounds:
+            why = " (B26 Theorem 2)" if mechanism.metric == "hamming" else ": far words all have the same weight"
+            facts.append(("bounds", f"{law.bounds.lower:.6g} to {law.bounds.upper:.6g}{why}"))
+        if mechanism.metric == "levenshtein":
+            near_words = [f"{law.label(index)}: {count}" for index, count in enumerate(law.counts) if count is not None]
+            if near_words:
+                facts.append(("words at distance", ", ".join(near_words[:_MOST_ROWS])))
+        report = facts_report("What would be released", facts, _law_section(law))
+        classic = no_better_than_classic(mechanism.guarantee.how, mechanism.calibration)
+        warnings = (*doubts(mechanism, self.protection), *hides_little(self.attacker))
+        return replace(report, notes=(*mechanism.notes, *classic), warnings=warnings)
 
 
 def _common(result: PublicAverages | Explanation) -> dict[str, object]:
@@ -251,4 +313,49 @@ def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True, coun
         bound=least_possible(mechanism) if bounded else None,
         attacker=attacker_view(mechanism) if bounded else None,
         versions=attacker_of_versions(mechanism, count) if count != 1 else None,
+    )
+
+
+def _promise_facts(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """What a mechanism promises, about which words."""
+    guarantee, language = mechanism.guarantee, mechanism.language
+    loss, requested = shown_at_least(guarantee.epsilon), spelled(mechanism.epsilon)
+    facts = [
+        ("mechanism", f"{mechanism.name}, {mechanism.calibration} calibration"),
+        ("guarantee", f"epsilon = {loss} ({guarantee.how}); requested: {requested}"),
+        ("loss by distance", promise_in_words(mechanism)),
+        ("protects", protects(mechanism)),
+    ]
+    if language.length is None:
+        bound = language.max_length
+        public = "no bound on the length" if bound is None else f"no word has more than {bound} symbols"
+        facts.append(("public", public))
+    facts.append(("words", "without end" if language.size is None else shortened(language.size)))
+    return facts
+
+
+def _choice_facts(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """Why a mechanism was chosen, and what that costs."""
+    reasons = (
+        ("chosen", mechanism.chosen_because),
+        ("given up", mechanism.given_up),
+        ("price", mechanism.price_of_grace),
+    )
+    return [(name, text) for name, text in reasons if text]
+
+
+def _unit(law: DistanceLaw) -> str:
+    return "edits made (the distance is at most that)" if law.measured == "edits" else law.unit
+
+
+def _law_section(law: DistanceLaw) -> Section:
+    """The law of the distance: its likeliest rows."""
+    chances = law.probabilities.tolist()
+    shown = sorted(sorted(range(len(chances)), key=lambda index: -chances[index])[:_MOST_ROWS])
+    left_out = len(chances) - len(shown)
+    heading = "Law of the distance" + (f" (the {len(shown)} likeliest; {left_out} more)" if left_out else "")
+    labels = [law.label(index) for index in shown]
+    return Section(
+        heading,
+        (Table.from_numbers((_unit(law), "probability"), labels, [chances[index] for index in shown]),),
     )

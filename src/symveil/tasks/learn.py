@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -25,15 +25,22 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters.declaration import check_names, shows_fields
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.tasks.parameters import FileReading
 
 _MOST_TRANSITIONS = 10_000_000
 
 Move = tuple[str, str]
 
+_A_MODEL_IS_A_RELEASE = (
+    "a model learned from private data is itself a release of that data; use it as a public model only if the data is "
+    "public"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class Learned(Reported):
     """A chain and the file it was written to."""
 
     chain: MarkovChain
@@ -55,6 +62,16 @@ class Learned:
             "dead_ends": self.dead_ends,
             "smooth": spelled(self.smooth),
         }
+
+    def report(self) -> Report:
+        """How large the chain is, and that it is a release of what it was learned from."""
+        facts = [
+            ("model", str(self.out)),
+            ("kind", self.chain.kind),
+            ("states", f"{len(self.chain.states)}, of which {self.dead_ends} dead ends"),
+            ("transitions", str(len(self.chain.transitions))),
+        ]
+        return replace(facts_report("Learned", facts), warnings=(_A_MODEL_IS_A_RELEASE,))
 
 
 def learn_chain(

@@ -51,6 +51,8 @@ from symveil.pictures.road_map import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
 from symveil.release.central_spec import CentralSpec
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.tasks.central_files import (
     COORDINATES,
     DURATIONS,
@@ -75,7 +77,7 @@ LawKind = Literal["auto", "trips", "log"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnedPrivately(CentralFile):
+class LearnedPrivately(CentralFile, Reported):
     """A model that was learned with one ε per person, and its manifest."""
 
     @property
@@ -102,6 +104,15 @@ class LearnedPrivately(CentralFile):
             "unit": "person",
             **self._release_document(),
         }
+
+    def report(self) -> Report:
+        """Where the model is, what a person loses, and how much of each table is noise."""
+        epsilon = read_epsilon(self.manifest["epsilon_exact"])
+        loss = f"epsilon = {spelled(epsilon)}, for all their records"
+        facts = [("model", str(self.out)), ("manifest", str(self.manifest_file)), ("loss per person", loss)]
+        noise = () if self.quality is None else self.quality.report().sections
+        notes, warnings = self.release_notes("model"), (*large_loss(epsilon), *self.warnings)
+        return replace(facts_report("Learned privately", facts, *noise), notes=notes, warnings=warnings)
 
 
 @listing_fields

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -47,12 +47,12 @@ from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import (
     dropped_ids,
     given_up_notes,
-    guarantee_in_words,
     large_dropped_share,
     large_loss,
     warn,
 )
 from symveil.tasks.parameters import FileParameters, RunOptions, no_pyspark
+from symveil.tasks.release_report import FileRelease
 
 _RECORDS = 10_000
 _FEWEST = 20
@@ -134,43 +134,6 @@ class _Column:
 def _nearly_all_differ(values: list[Any]) -> bool:
     filled = [repr(value) for value in values if value not in _EMPTY]
     return len(filled) >= _FEWEST and len(set(filled)) >= _NEARLY * len(filled)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileRelease:
-    """A private file, its manifest, and what there is to say about them."""
-
-    out: Path
-    manifest_file: Path
-    manifest: dict[str, Any] = field(repr=False)
-    already_done: bool = False
-    """Whether an earlier run had finished this release: nothing was drawn and no one was charged."""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    """What the holder should look at before the file is published; also raised as a `SymveilWarning`."""
-    persons: int | None = None
-    """How many persons were charged; None: no one was. For the holder: it is not in the manifest."""
-    largest_charge: str | None = None
-    """What was charged to the person who paid most."""
-    true_error: dict[str, float] | None = field(default=None, repr=False)
-    """How many symbols were really changed. It depends on the secret words: do not publish it."""
-
-    def document(self) -> dict[str, object]:
-        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
-        document: dict[str, object] = {
-            **self.manifest,
-            "guarantee_in_words": guarantee_in_words(
-                self.manifest["how"], self.manifest["parameters"].get("calibration")
-            ),
-            "out": str(self.out),
-            "manifest": str(self.manifest_file),
-            "already_done": self.already_done,
-            "persons": self.persons,
-            "largest_charge": self.largest_charge,
-        }
-        if self.true_error is not None:
-            document["unsafe_true_error"] = self.true_error
-        return document
 
 
 @shows_fields(MechanismChoice, ColumnOptions, RunOptions, types=FileParameters, first=("epsilon", "alphabet", "model"))

@@ -1,12 +1,13 @@
-"""What a release means, in numbers people use: the sentences at the end of a run, and one page for those who decide.
+"""What a release means, in numbers people use: a report for its holder, and one page for those who decide.
 
-Everything comes from the manifest, which is public: nothing here has seen a secret sequence or counts persons.
+The page comes from the manifest, which is public; only the report counts persons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from symveil.formats.manifest import passes_unprotected
@@ -15,9 +16,10 @@ from symveil.mechanisms.attacker.view import AttackerView, view_from_document
 from symveil.numbers.rationals import exact, shown_at_least
 from symveil.numbers.texts import factor, percent
 from symveil.release.timed import ANY
-from symveil.reports.page import report_page
+from symveil.reports.page import Reported, report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
 from symveil.tasks.doubts import (
+    guarantee_in_words,
     hides_little,
     large_loss,
     losses_in_words,
@@ -25,7 +27,6 @@ from symveil.tasks.doubts import (
     protects_in_words,
     thin_protection,
 )
-from symveil.tasks.privatize_file import FileRelease
 
 
 def mechanism_in_words(manifest: Mapping[str, Any]) -> str:
@@ -145,7 +146,7 @@ def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
 
 
 def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
-    """What two sequences lose that differ in any number of places; None where an older manifest does not say it.
+    """What sequences lose that differ in any number of places; None where an older manifest does not say it.
 
     Parameters
     ----------
@@ -158,8 +159,8 @@ def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
     parameters = manifest["parameters"]
     edits, near_times = parameters["metric"] == "levenshtein", parameters.get("time_shift", ANY) != ANY
     epsilon = None if edits or near_times or "epsilon" not in parameters else exact(parameters["epsilon"])
-    apart = "differ, with times any number of bins apart, in" if near_times else "differ in"
-    return f"two sequences that {apart} " + losses_in_words(rows, manifest["b"], edits=edits, epsilon=epsilon)
+    apart = f"sequences that {'differ, with times any number of bins apart, in' if near_times else 'differ in'}"
+    return losses_in_words(rows, manifest["b"], apart=apart, edits=edits, epsilon=epsilon)
 
 
 def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -183,51 +184,87 @@ def times_in_words(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*facts, ("times", f"artificial: every sequence starts at {times['start']}, {how}")]
 
 
-def release_report(release: FileRelease, *, page: str) -> Report:
-    """What a release promises and charged, for the holder of the file.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileRelease(Reported):
+    """A private file, its manifest, and what there is to say about them."""
 
-    Parameters
-    ----------
-    release
-        A private file and its manifest.
-    page
-        Where a page about it was written, or how to have one.
-    """
-    manifest, counts = release.manifest, release.manifest["counts"]
-    loss = shown_at_least(manifest["guarantee"]["epsilon"])
-    eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
-    facts = [
-        ("private file", str(release.out)),
-        ("manifest", str(release.manifest_file)),
-        ("release", str(manifest["release_id"])),
-        ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
-        ("loss per sequence", f"epsilon = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
-        ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
-    ]
-    if counts["dropped_unknown"]:
-        facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
-    if counts["dropped_over_budget"]:
-        facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
-    if manifest["charged"] is not None:
-        facts.append(("charged", f"{manifest['charged']} for each sequence"))
-    if release.persons is not None:
-        facts.append(("persons", f"{release.persons}, of whom none is charged more than {release.largest_charge}"))
-    facts += in_numbers(manifest)
-    facts += times_in_words(manifest)
-    facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
-    facts.append(("report", page))
-    if release.true_error is not None:
-        changed = release.true_error["changed_fraction"]
-        facts.append(("true error", f"{changed:.6f} of the symbols changed: NOT PRIVATE"))
-    notes = [*release.notes, *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))]
-    if release.already_done:
-        notes += [
-            "this release was finished before: its output is unchanged, nothing was drawn and no one was charged again",
-            "nothing is kept of its secret words, so only its records were compared with the input; other words need "
-            "another `release_id`",
+    out: Path
+    manifest_file: Path
+    manifest: dict[str, Any] = field(repr=False)
+    already_done: bool = False
+    """Whether an earlier run had finished this release: nothing was drawn and no one was charged."""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What the holder should look at before the file is published; also raised as a `SymveilWarning`."""
+    persons: int | None = None
+    """How many persons were charged; None: no one was. For the holder: it is not in the manifest."""
+    largest_charge: str | None = None
+    """What was charged to the person who paid most."""
+    true_error: dict[str, float] | None = field(default=None, repr=False)
+    """How many symbols were really changed. It depends on the secret words: do not publish it."""
+
+    def document(self) -> dict[str, object]:
+        """The JSON form, for the holder: the manifest, where it and the output are, and who paid."""
+        document: dict[str, object] = {
+            **self.manifest,
+            "guarantee_in_words": guarantee_in_words(
+                self.manifest["how"], self.manifest["parameters"].get("calibration")
+            ),
+            "out": str(self.out),
+            "manifest": str(self.manifest_file),
+            "already_done": self.already_done,
+            "persons": self.persons,
+            "largest_charge": self.largest_charge,
+        }
+        if self.true_error is not None:
+            document["unsafe_true_error"] = self.true_error
+        return document
+
+    def report(self, *, page: str | None = None) -> Report:
+        """What it promises and charged, for the holder of the file.
+
+        Parameters
+        ----------
+        page
+            Where a page about it was written, or how to have one.
+        """
+        manifest, counts = self.manifest, self.manifest["counts"]
+        loss = shown_at_least(manifest["guarantee"]["epsilon"])
+        eta = "" if manifest["eta"] is None else f", eta {manifest['eta']}"  # not every mechanism has a rate
+        facts = [
+            ("private file", str(self.out)),
+            ("manifest", str(self.manifest_file)),
+            ("release", str(manifest["release_id"])),
+            ("mechanism", f"{mechanism_in_words(manifest)}{eta}, adjacency {manifest['b']}"),
+            ("loss per sequence", f"epsilon = {loss} ({manifest['how']}); requested: {manifest['epsilon_exact']}"),
+            ("sequences", f"{counts['released']} released of {counts['sequences']}, {counts['symbols']} symbols"),
         ]
-    doubts = (*thin_protection(protection_in(manifest)), *hides_little(attacker_in(manifest)))
-    return replace(facts_report("Private", facts), notes=tuple(notes), warnings=(*release.warnings, *doubts))
+        if counts["dropped_unknown"]:
+            facts.append(("left out", f"{counts['dropped_unknown']} that the alphabet or model does not have"))
+        if counts["dropped_over_budget"]:
+            facts.append(("left out", f"{counts['dropped_over_budget']} of persons over budget"))
+        if manifest["charged"] is not None:
+            facts.append(("charged", f"{manifest['charged']} for each sequence"))
+        if self.persons is not None:
+            facts.append(("persons", f"{self.persons}, of whom none is charged more than {self.largest_charge}"))
+        facts += in_numbers(manifest)
+        facts += times_in_words(manifest)
+        facts.append(("passes unprotected", ", ".join(passes_unprotected(manifest))))
+        if page is not None:
+            facts.append(("report", page))
+        if self.true_error is not None:
+            changed = self.true_error["changed_fraction"]
+            facts.append(("true error", f"{changed:.6f} of the symbols changed: NOT PRIVATE"))
+        notes = [*self.notes, *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration"))]
+        if self.already_done:
+            notes += [
+                "this release was finished before: its output is unchanged, nothing was drawn and no one was charged "
+                "again",
+                "nothing is kept of its secret words, so only its records were compared with the input; other words "
+                "need another `release_id`",
+            ]
+        doubts = (*thin_protection(protection_in(manifest)), *hides_little(attacker_in(manifest)))
+        return replace(facts_report("Private", facts), notes=tuple(notes), warnings=(*self.warnings, *doubts))
 
 
 def release_page(manifest: Mapping[str, Any]) -> str:
@@ -248,7 +285,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         *no_better_than_classic(manifest["how"], manifest["parameters"].get("calibration")),
     ]
     losses = losses_at_distances(manifest)
-    more = "odds may shift more" if losses is None else f"ε is at most, for {losses}"
+    more = "odds may shift more" if losses is None else losses
     limits = [
         "A person with several sequences in the file, or in several files, loses as many times as much: a ledger adds "
         "it up.",

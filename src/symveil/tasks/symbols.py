@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -37,6 +37,8 @@ from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.texts import percent
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files
 from symveil.tasks.doubts import DROPPED, warn
 
@@ -164,7 +166,7 @@ _LONGITUDES, _LATITUDES = ("lon", "lng", "longitude", "x"), ("lat", "latitude", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolFile:
+class SymbolFile(Reported):
     """A file of symbols, and what was left out of it."""
 
     out: Path
@@ -193,6 +195,23 @@ class SymbolFile:
                 "links_filled_in": self.trips.filled_in,
             }
         return document
+
+    def report(self) -> Report:
+        """How many rows have a symbol, and what became of trips that were matched to links."""
+        facts = [
+            ("file", str(self.out)),
+            ("rows", str(self.rows)),
+            ("without a symbol", str(self.without_symbol)),
+            ("symbols that there are", str(len(self.alphabet))),
+        ]
+        if self.trips is not None:
+            cases, gaps = self.trips.cases, self.trips.with_gaps
+            facts += [
+                ("trips", f"{cases}, of which {gaps} with a step that no legal path explains"),
+                ("links filled in", str(self.trips.filled_in)),
+                ("positions left out", f"{self.trips.left_out}, to which no legal path leads"),
+            ]
+        return replace(facts_report("Symbols", facts), notes=self.notes, warnings=self.warnings)
 
 
 def position_symbols(

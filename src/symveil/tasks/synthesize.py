@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +38,8 @@ from symveil.laws.parameters import read_epsilon
 from symveil.models.times import WallClock
 from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
+from symveil.reports.page import Reported
+from symveil.reports.report import Report, facts_report
 from symveil.storage.files import digest_of, write_files
 from symveil.tasks.declared_rules import declared_rules, require_legal_words
 from symveil.tasks.doubts import time_warnings
@@ -124,11 +126,13 @@ NOT_LEARNED = (
 )
 """Beside every result with synthetic times."""
 
+_FREE = "it costs no privacy: only the model was read, which was learned privately"
+
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Synthesized:
+class Synthesized(Reported):
     """Synthetic words, in a file or in memory. It is itself a table that pandas, polars, Arrow and `compare` take.
 
     Parameters
@@ -200,6 +204,11 @@ class Synthesized:
             "released": self.released,
             "quality": None if self.quality is None else self.quality.document(),
         }
+
+    def report(self) -> Report:
+        """How many words there are, and where; what to expect of them."""
+        facts = [("words", str(self.released)), *([] if self.out is None else [("file", str(self.out))])]
+        return replace(facts_report("Synthesised", facts), notes=(_FREE, *self.notes), warnings=self.warnings)
 
 
 def synthesize(

@@ -14,8 +14,8 @@ from symveil.studio.panels.subject import ADJACENCIES
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY
 
-NOT_OF_TRIPS = frozenset({"metric", "max_length", "places"})
-"""Trips keep their lengths; their roads have places already."""
+NOT_OF_TRIPS = frozenset({"metric", "max_length"})
+"""Trips keep their lengths, which are public: they are drawn over each other, road by road."""
 _KINDS = names("hamming")
 
 

@@ -22,7 +22,8 @@ _OF_TIMES = f"{_LEARN};{_COUNT}&statistic={'|'.join(TIME_ROWS)}"
 _BY = ("hour", "weekday", "hour-of-week", "week", "month", "move", "activity")
 _NAMES = (
     *("kind", "places", "zones", "period", "timezone", "durations", "time_share", "no_repeats", "constraint"),
-    *("neighbours", "bound", "max_length", "confidence", "delta", "quantiles", "cap", "threshold"),
+    *("attributes", "attribute_share", "neighbours", "bound", "max_length", "confidence", "delta", "quantiles", "cap"),
+    "threshold",
 )
 _DECLARED = {each.name: each for kind in (CountOptions, LearnOptions) for each in parameters_of(kind)}
 _OTHERS = {name: _DECLARED[name] for name in _NAMES}
@@ -33,11 +34,18 @@ _SHOWN = {
     "quantiles": f"{_COUNT}&statistic=durations|cycle-times",
     "cap": f"{_COUNT}&statistic=mean-waits",
     "threshold": f"{_COUNT}&statistic=longest-waits",
-    **dict.fromkeys(("kind", "time_share", "no_repeats", "constraint"), _LEARN),
+    **dict.fromkeys(("kind", "time_share", "attributes", "attribute_share", "no_repeats", "constraint"), _LEARN),
     **dict.fromkeys(("period", "timezone", "durations"), _OF_TIMES),
     **dict.fromkeys(("bound", "max_length", "confidence"), _COUNT),
 }
 """Of what is chosen which parameters are about; others are always shown."""
+
+
+_HINTS = {
+    "attributes": "With times: other columns and their public values, or edges of bins of a number, such as "
+    "case:purpose=work,school; amount=0,10,100.",
+}
+"""What a form says otherwise than the command line, where values stand in files."""
 
 
 class FilePanel(Panel):
@@ -96,7 +104,9 @@ class FilePanel(Panel):
         yield form.further(
             "Columns of the file", [form.parameter(columns[name], when=_OWN) for name in COLUMNS], when=_OWN
         )
-        others = (form.parameter(each, when=_SHOWN.get(name, "")) for name, each in _OTHERS.items())
+        others = (
+            form.parameter(each, when=_SHOWN.get(name, ""), hint=_HINTS.get(name)) for name, each in _OTHERS.items()
+        )
         yield form.further("More parameters", others)
 
     def _question(self) -> Values:

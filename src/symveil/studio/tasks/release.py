@@ -45,7 +45,6 @@ from symveil.studio.tasks.subject import (
     undecided,
 )
 from symveil.tasks.explain import Explanation, explain_word
-from symveil.tasks.explain_report import explanation_report
 from symveil.tasks.release import WordRelease, release_word
 
 MOST_STATES = 30
@@ -299,6 +298,6 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
 
 def _facts(explanation: Explanation, subject: Subject) -> Section:
     """The facts that the command line prints, and what there is to say about the model."""
-    report = explanation_report(explanation)
+    report = explanation.report()
     rows = [*report.facts(report.title).items(), *(("note", note) for note in subject.notes)]
     return Section("Facts", (Facts.from_rows(rows),))

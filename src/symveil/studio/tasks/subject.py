@@ -34,7 +34,6 @@ from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
-from symveil.tasks.explain_report import adjacency_report
 
 Loaded = TypeVar("Loaded")
 
@@ -260,7 +259,7 @@ def promise_lines(
     mechanism: Mechanism, noun: str, view: AttackerView | None, near: Protection | None
 ) -> tuple[Text, ...]:
     """What else there is to say of a guarantee, in the sentences of the command line: losses, attacker, warnings."""
-    losses = Text(f"ε by distance: two {noun}s that differ in {promise_in_words(mechanism)}.", "quiet")
+    losses = Text(f"ε by distance: {promise_in_words(mechanism, noun)}.", "quiet")
     return losses, *attacker_lines(mechanism, view), *(warning(each) for each in doubts(mechanism, near))
 
 
@@ -287,8 +286,7 @@ def choose_adjacency(language: Language, noun: str) -> Answer:
         f"symbol for which no {noun} within b has another is not hidden at all. **Choose b in the form.** By the "
         "public model; no secret is read."
     )
-    table = adjacency_report(adjacency_table(language))
-    (shown,) = table.sections
+    (shown,) = adjacency_table(language).report().sections
     sections = Section("What is to be hidden?", (Text(explained), Text(shown.heading, "quiet"), *shown.parts))
     return Answer.without(Report(title="symveil: choose b", sections=(sections,)))
 

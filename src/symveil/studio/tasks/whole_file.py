@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -43,7 +44,7 @@ EXAMPLE = {"lengths": f"{SHORTEST}..{LONGEST}", "period": "2024-05-06..2024-05-1
 """What is public about the example."""
 
 _EXAMPLE_COLUMNS = {"case": "trip", "order": "time", "symbol": "street", "person": "person", "time": "time"}
-_SHOWN_WORDS, _SHOWN_TRIPS, _MOST_SYNTHETIC = 10, 4, 100_000
+_SHOWN_WORDS, _SHOWN_TRIPS, _SHOWN_VALUES, _MOST_SYNTHETIC = 10, 4, 24, 100_000
 _LENGTHS = re.compile(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
 
 
@@ -82,11 +83,12 @@ def _none() -> Answer:
 def _example() -> pa.Table:
     trips, times = millford_trips(), millford_times()
     events = [
-        (name, trip.person, block, at.isoformat())
+        (name, trip.person, block, at.isoformat(), trip.purpose)
         for name, trip in trips.items()
         for block, at in zip(trip.blocks, times[name], strict=True)
     ]
-    return pa.table(dict(zip(("trip", "person", "street", "time"), map(list, zip(*events, strict=True)), strict=True)))
+    names = ("trip", "person", "street", "time", "case:purpose")
+    return pa.table(dict(zip(names, map(list, zip(*events, strict=True)), strict=True)))
 
 
 def _read(values: Mapping[str, str], folder: Path) -> tuple[Any, dict[str, Any], dict[str, Any], dict[str, Road]]:
@@ -131,13 +133,47 @@ def _command(
             words.append(option)
         elif value is not False:
             shown = typed.get(name, value)
-            words.append(f"{option} {quote(shown.name if isinstance(shown, Path) else str(shown))}")
+            each = _typed_attributes(shown) if isinstance(shown, dict) else [shown]
+            words += [f"{option} {quote(one.name if isinstance(one, Path) else str(one))}" for one in each]
     explained = "Nothing was written or charged here. The release itself is made on the command line, with a ledger:"
     return Section("To release it", (Text(explained), Text(Marked((" ".join(words),)), "command")))
 
 
-_OPTIONS = {("", "identifier"): "--id", ("", "threshold"): "--from", ("learn", "model"): "--from-graph"}
+_OPTIONS = {
+    ("", "identifier"): "--id",
+    ("", "threshold"): "--from",
+    ("learn", "model"): "--from-graph",
+    ("learn", "attributes"): "--attribute",
+}
 """Options that are not called as their parameters."""
+
+
+_EDGES = re.compile(r"-?\d+(\.\d+)?(,-?\d+(\.\d+)?)+", re.ASCII)
+"""Edges of bins. Whatever else is typed is a list of names: no file of this machine is read for it."""
+
+
+def read_attributes(text: str) -> dict[str, str | list[str]]:
+    """Columns with their public values, as `learn` takes them.
+
+    >>> read_attributes("case:purpose=work, school; amount=0,10,100")
+    {'case:purpose': ['work', 'school'], 'amount': '0,10,100'}
+    """
+    read: dict[str, str | list[str]] = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        column, equals, listed = (each.strip() for each in part.partition("="))
+        values = [each.strip() for each in listed.split(",")]
+        if not (column and equals and listed) or column in read:
+            expected = "columns and their public values, such as amount=0,10,100; kind=a,b, each column once"
+            raise ParameterError("attributes", expected=expected, found="another")
+        edges = ",".join(values)
+        read[column] = edges if _EDGES.fullmatch(edges) else values
+    return read
+
+
+def _typed_attributes(attributes: Mapping[str, str | list[str]]) -> list[str]:
+    """As the command line takes them: names stand in a file, one in each line."""
+    files = {column: f"{column.removeprefix('case:')}.txt" for column in attributes}
+    return [f"{column}={values if isinstance(values, str) else files[column]}" for column, values in attributes.items()]
 
 
 # --- synthetic sequences ---------------------------------------------------------------------------
@@ -154,10 +190,13 @@ def _synthetic(values: Mapping[str, str], folder: Path, progress: Progress) -> A
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_SYNTHETIC:,}", found=count)
     timed = _given(values, "period", "timezone", "durations", "time_share") if "time" in columns else {}
     mapped = _given(values, "zones") if roads else {}
+    attributes = read_attributes(values["attributes"])
+    others = {"attributes": attributes} if attributes else {}
     rules: dict[str, Any] = {"no_repeats": values["no_repeats"] == "yes"}
     if values["constraint"]:
         rules["constraint"] = Path(values["constraint"])
     options: dict[str, Any] = {**timed, **mapped, **rules, "neighbours": values["neighbours"], "kind": values["kind"]}
+    options |= {**others, **_given(values, "attribute_share")}
     named(progress, "Learning a law of sequences from the file, with noise")(0, None)
     learned = learn(
         data, folder / "model.json", epsilon=values["epsilon"], lengths=lengths, columns=ColumnOptions(**columns),
@@ -170,12 +209,13 @@ def _synthetic(values: Mapping[str, str], folder: Path, progress: Progress) -> A
     reading |= {name: timed[name] for name in ("timezone",) if name in timed}
     reading["zones"] = mapped.get("zones")
     compared = compare(data, folder / "synthetic.csv", places=public.get("places"), **reading)
-    metrics, (first, *others) = compared.report(), comparison_sections(compared)
+    metrics, (first, *further) = compared.report(), comparison_sections(compared)
     sections = (
         _promised(values["epsilon"], learned, compared),
         first,
         _words(drawn, roads),
-        *others,
+        *further,
+        *_attributes(drawn),
         *(Section("All metrics", section.parts) for section in metrics.sections),
         central_promise(learned.manifest),
         _command("learn", values, {"lengths": values["lengths"], **public, **options, "out": "model.json"}, columns),
@@ -233,6 +273,16 @@ def _words(drawn: Synthesized, roads: Mapping[str, Road]) -> Section:
         for name in [f"synthetic trip {number}"]
     ]
     return Section("Synthetic trips on the map", (explained, *pictures))
+
+
+def _attributes(drawn: Synthesized) -> tuple[Section, ...]:
+    """How often events of the synthetic sequences have each value of the other attributes."""
+    parts: list[Part] = []
+    for name, values in ({} if drawn.times is None else drawn.times.attributes).items():
+        often = Counter(values).most_common(_SHOWN_VALUES)
+        numbers = [number / len(values) for _, number in often]
+        parts.append(Table.from_numbers((name, "share of events"), [value for value, _ in often], numbers))
+    return (Section("Attributes of synthetic events", tuple(parts)),) if parts else ()
 
 
 _OF_STATISTIC = {
