@@ -387,11 +387,21 @@ def test_where_few_rates_can_be_tried_a_large_budget_needs_one(
 
 
 @pytest.mark.usefixtures("not_enumerated")
-@pytest.mark.parametrize("stalled", [True, False])
+@pytest.mark.parametrize(
+    ("possible", "stalled", "most", "count"),
+    [
+        (rates.MOST_EVALUATIONS, True, Fraction(2), 2),
+        (rates.MOST_EVALUATIONS, False, Fraction(2), 5),  # the last is the classic rate, whose loss may still be less
+        (rates.FEW_EVALUATIONS, True, Fraction(2), 1),
+        (rates.FEW_EVALUATIONS, False, Fraction(2), 3),
+        (rates.FEW_EVALUATIONS, False, Fraction(7, 5), 1),  # a pair leaves little to be won
+    ],
+)
 def test_a_search_ends_where_nothing_can_be_proved(
-    own_cache: Path, monkeypatch: pytest.MonkeyPatch, stalled: bool
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch, possible: int, stalled: bool, most: Fraction, count: int
 ) -> None:
-    monkeypatch.setattr(rates, "rates_that_can_be_tried", lambda _: rates.MOST_EVALUATIONS)
+    monkeypatch.setattr(rates, "rates_that_can_be_tried", lambda _: possible)
+    monkeypatch.setattr(rates._RateSearch, "ruled_out", lambda self: most * self.classic)
     tried: list[Fraction] = []
 
     def nothing(weighting: Weighting, rate: Fraction, **_: object) -> ProvedLoss:
@@ -404,7 +414,7 @@ def test_a_search_ends_where_nothing_can_be_proved(
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=6), adjacency=2)
     found = certify_cost(weighting, epsilon=Fraction(3))
     assert (found.rate, found.loss, found.how) == (Fraction(3, 4), 3, "classic")
-    assert len(tried) == (2 if stalled else 5)  # the last of five is the classic rate, whose loss may still be less
+    assert len(tried) == count
     assert tried == sorted(tried, reverse=True)
     tried.clear()
     rates._answers.clear()

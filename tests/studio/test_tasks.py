@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symveil as sv
+from symveil.calibration.search import counted_searches
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.names import CHOICES
 from symveil.examples.paper_systems import example_4
-from symveil.examples.road_network import TRIP, network_coordinates, network_language
+from symveil.examples.road_network import TRIP, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
 from symveil.formats.maps.coordinates import read_coordinates
@@ -270,6 +271,20 @@ def test_the_document_of_a_map_has_no_secret_trip() -> None:
     assert task_of(MapPanel)(values, lambda *_: None).document["trip"] == list(TRIP)
     document = task_of(MapPanel)({**values, "trip": trip}, lambda *_: None).document
     assert "trip" not in document and "for its holder only" in document["notice"]
+
+
+def test_a_map_does_not_wait_minutes_for_a_certificate() -> None:
+    """A named mechanism without a named cost is shown at the published rate, and the answer says so."""
+    values = {**MapPanel.defaults, "mechanism": "staircase"}
+    with counted_searches() as searches:
+        answer = task_of(MapPanel)(values, lambda *_: None)
+    assert not searches.names
+    assert answer.document["guarantee"]["how"] == "classic" and "at the published rate" in answer.html()
+    chosen = sv.Staircase(sv.runs(road_network(), len(TRIP)), epsilon=6, adjacency=2, calibration="classic")
+    assert answer.document["expected_error"] == pytest.approx(chosen.distances(TRIP).expected_error)
+    few = {**values, "trip": " ".join(TRIP[:3])}
+    certified = task_of(MapPanel)(few, lambda *_: None)  # all pairs of so few words are compared at once
+    assert certified.document["guarantee"]["how"] == "exact" and "at the published rate" not in certified.html()
 
 
 # --- answers from a private file -------------------------------------------------------------------

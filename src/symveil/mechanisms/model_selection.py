@@ -216,9 +216,14 @@ class _Comparison:
         rate = prospect.mechanism.certified.rate if prospect.mechanism.certified is not None else None
         if prospect.uncapped is None or rate is None:
             return
+        from symveil.calibration.costs.loss import takes_minutes  # noqa: PLC0415 - many loops
+
         cap = smallest_cap(prospect.mechanism, prospect.choice, prospect.uncapped, rate, self._words)
         if cap is not None and cap > int(prospect.weighting.cost.largest or 0):
-            wider = type(prospect.mechanism).from_choice(prospect.weighting.language, replace(prospect.choice, cap=cap))
+            wanted = replace(prospect.choice, cap=cap)
+            if prospect.mechanism.guarantee.how == "classic" and takes_minutes(prospect.weighting):
+                wanted = replace(wanted, calibration="classic")  # boxes are as wide, what they prove is as little
+            wider = type(prospect.mechanism).from_choice(prospect.weighting.language, wanted)
             wider.of_many_lengths = prospect.mechanism.of_many_lengths
             self.add(wider, prospect.rank)
 
@@ -443,16 +448,9 @@ def _is_quick(weighting: Weighting, of_many_lengths: bool) -> bool:
     reach = min(weighting.farthest, LIMITS.now.sparse_adjacency)
     if adjacency <= LIMITS.now.sparse_adjacency:
         return _is_sparse(language, reach)
-    return (
-        by_swaps
-        and not of_many_lengths
-        and adjacency <= LIMITS.now.swapped_symbols
-        and _is_sparse(language, reach)
-        and _can_be_tried(weighting)
-    )
-
-
-def _can_be_tried(weighting: Weighting) -> bool:
+    few = not of_many_lengths and adjacency <= LIMITS.now.swapped_symbols
+    if not (by_swaps and few and _is_sparse(language, reach)):
+        return False
     from symveil.calibration.costs.loss import rates_that_can_be_tried  # noqa: PLC0415 - many loops
 
     return rates_that_can_be_tried(weighting) > 0

@@ -158,6 +158,11 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
     return MOST_EVALUATIONS
 
 
+def takes_minutes(weighting: Weighting) -> bool:
+    """Whether each rate takes so long that only a few are tried."""
+    return rates_that_can_be_tried(weighting) <= FEW_EVALUATIONS
+
+
 def _searched(
     weighting: Weighting,
     rate: Fraction,
@@ -191,6 +196,7 @@ def _searched(
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
             reached = float(fixed) + result.high * weighting.farthest / kind.length  # about: as many as fit
+            stalled = result.high >= search.classic(kind) * (1 - 1e-9)
             break
         if not result.complete:
             reached = float(fixed) + result.high

@@ -30,7 +30,7 @@ from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent
 
-FORMAT = "symveil-cost-certificate-7"
+FORMAT = "symveil-cost-certificate-8"
 """Changes with every change of the proofs or of the search."""
 
 _CLOSE = Fraction(1, 250)
@@ -45,6 +45,7 @@ _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a pr
 _MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
 _MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
+_HARDLY_WORTH = Fraction(3, 2)  # times the classic rate can be won at most: not worth minutes where one proof failed
 
 _answers = Rates()
 
@@ -181,7 +182,8 @@ class _RateSearch(Bracket):
         """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
 
         If that fails, what was missing says where to go on; without a word of that, between what is proved and what
-        could not be.
+        could not be. Nowhere, where nothing was learned (`_is_hopeless`: boxes are narrowest at the largest rate), or a
+        pair was found that leaves little to be won.
         """
         guess: Fraction | None = None
         for number in range(evaluations):
@@ -200,6 +202,8 @@ class _RateSearch(Bracket):
                 self.succeed(rate, result)
             else:
                 self.fail(rate)
+                if self.best is None and (result.stalled or self.ruled_out() <= _HARDLY_WORTH * self.classic):
+                    break
                 if result.reached < _FAR * self.epsilon:
                     guess = rate * (self.epsilon / Fraction(result.reached)) * (1 - _CLOSE / 2)
         return self._result()

@@ -23,7 +23,7 @@ from symveil.studio.tasks.subject import (
     model_in,
     promise,
     promise_lines,
-    read_mechanism,
+    read_quick_mechanism,
     read_subject,
     read_whole,
     source_file,
@@ -45,7 +45,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     if undecided(values):
         return choose_adjacency(subject.language, "trip")
     named(progress, CHOOSING)(0, None)
-    mechanism = read_mechanism(values, subject)
+    mechanism, published = read_quick_mechanism(values, subject)
     named(progress, PROVING)(0, None)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
     released, ignorant = released_trips(model, subject.word, mechanism, count=count)
@@ -65,6 +65,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
             f"roads are changed on average. **{feasible} of {count}** private trips below can be driven: all of their "
             "turns exist, because nothing else is ever drawn.",
         ),
+        *published,
         *promise_lines(mechanism, "trip", view, protection(mechanism.language, mechanism.adjacency)),
     ]
     if mechanism.given_up and not mechanism.tells_apart:

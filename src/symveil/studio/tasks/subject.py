@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from symveil.calibration.effort import all_certificates_are_quick
+from symveil.calibration.enumeration import is_enumerable
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.road_network import TRIP, road_network
 from symveil.formats.models.model_files import load_model
@@ -23,6 +25,7 @@ from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.adjacency import adjacency_table
 from symveil.laws.protection import Protection, typical_words
 from symveil.mechanisms.attacker.view import AttackerView
+from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.word import Word, decode
@@ -162,6 +165,22 @@ def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
     if subject.language.graph is None:
         return choose_mechanism(choice, choice.language(alphabet=subject.language.alphabet))
     return choose_mechanism(choice, choice.language(model=model_in(source_file(values))[0]))
+
+
+def read_quick_mechanism(values: Mapping[str, str], subject: Subject) -> tuple[Mechanism, tuple[Text, ...]]:
+    """The same for a panel of pictures: at the published rate where a certificate takes minutes, with what says so.
+
+    A mechanism whose cost is named gets its certificate, as everywhere.
+    """
+    mechanism = read_mechanism(values, subject)
+    if values["mechanism"] == AUTO or values["cost"] != AUTO or mechanism.calibration != "tight":
+        return mechanism, ()
+    weighting = mechanism.weighting
+    if weighting is None or weighting.is_plain or is_enumerable(weighting) or all_certificates_are_quick(weighting):
+        return mechanism, ()
+    note = "A certificate of this mechanism takes minutes on this model, so these trips are drawn at the published "
+    note += "rate. To have it computed, choose what a wrong symbol costs under More parameters."
+    return read_mechanism({**values, "calibration": "classic"}, subject), (Text(note, "quiet"),)
 
 
 def undecided(values: Mapping[str, str]) -> bool:
