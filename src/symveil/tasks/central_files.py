@@ -163,12 +163,12 @@ class CentralFile:
         )
 
     def release_notes(self, what: str) -> tuple[str, ...]:
-        """What its holder is told of this run.
+        """Remarks for the holder about this run.
 
         Parameters
         ----------
         what
-            What stands in the file: a model or a table.
+            What the file has: a model or a table.
         """
         left_out = "persons whose budget does not cover epsilon are left out; their number is not shown"
         before = (
