@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +20,6 @@ from symveil.cli.output import (
 )
 from symveil.cli.single_options import epsilon_option, file_option, json_option, out_option, time_option
 from symveil.cli.values import PATH, read_confidence
-
-if TYPE_CHECKING:
-    pass
 
 
 @command(
