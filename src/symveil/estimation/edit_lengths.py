@@ -15,8 +15,8 @@ from flint import arb, arb_series, ctx
 from numpy.typing import NDArray
 
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
-from symveil.estimation.presence import USEFUL
 from symveil.estimation.statistics import Batch
+from symveil.estimation.substitution_tables import USEFUL
 from symveil.estimation.table import EstimatedTable, TableEstimator, Target, Variances, factors
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.once import computed_once
