@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from symveil.estimation.pair_terms import NeighbourTerms, VisitTerms
 from symveil.estimation.statistics import Batch, Statistic, windows
-from symveil.estimation.substitution_noise import Floats, Orders, SubstitutionNoise, WeighedTables, cell_sums, part
+from symveil.estimation.substitution_noise import (
+    Floats,
+    NeighbourTerms,
+    Orders,
+    SubstitutionNoise,
+    VisitTerms,
+    WeighedTables,
+    cell_sums,
+    part,
+)
 from symveil.estimation.table import (
     FEWEST,
     EstimatedTable,
