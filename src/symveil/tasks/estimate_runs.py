@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, WordError
-from symveil.estimation.chain_tables import ChainTables
-from symveil.estimation.hidden_chain import HiddenChain, ReleasedOfLength
+from symveil.estimation.hidden_chain import ChainTables, HiddenChain, ReleasedOfLength
 from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
 from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.table import FEWEST, EstimatedTable, group_count, projected, shares_of_rows
