@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import Estimate
 from symveil.estimation.substitution_noise import LARGE_ENOUGH
 from symveil.estimation.table import EstimatedTable, Variances, projected
 from symveil.laws.event_law import EventLaw

@@ -15,7 +15,7 @@ from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_lengths import EditLengths, lengths_can_be_estimated
 from symveil.estimation.edit_tables import SMALLEST_UNCHANGED, EditNoise, EditTables
-from symveil.estimation.estimate import Estimate, Method
+from symveil.estimation.named_table import Estimate, Method
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
 from symveil.estimation.substitution_tables import LengthTable, Presence, SubstitutionTables, useful_length
