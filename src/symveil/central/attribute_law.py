@@ -18,10 +18,9 @@ import numpy as np
 from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, summed
 from symveil.central.event_times import Entries
 from symveil.central.noise import Neighbours, Query
-from symveil.central.support import Support
 from symveil.central.time_law import tilted
 from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of
-from symveil.central.word_law import Floats, column_of
+from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from symveil.central.noise import NoisyTable, length_shares
-from symveil.central.support import Support
-from symveil.central.word_law import Expected, Floats, Parameters, Trellis, no_parameters
+from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.statistics import Indices
 from symveil.pictures.road_map import Road
 

@@ -19,10 +19,9 @@ from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.support import Support
 from symveil.central.time_law import TimeLaw, learn_times
 from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
-from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
+from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.statistics import Batch, Indices
 from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain

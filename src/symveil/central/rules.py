@@ -20,8 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.support import MOST_SUMS, Support
-from symveil.central.word_law import Floats, Parameters, Trellis, draw_words
+from symveil.central.word_law import MOST_SUMS, Floats, Parameters, Support, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.statistics import Batch, Indices
 from symveil.languages.any_length import runs_of_any_length

@@ -16,7 +16,6 @@ import numpy as np
 
 from symveil.central.cells import Read, cell_name
 from symveil.central.noise import Neighbours, NoisyTable, Query
-from symveil.central.support import Support
 from symveil.central.time_tables import (
     CLOCK_ROW,
     DAY_LONG,
@@ -35,7 +34,7 @@ from symveil.central.time_tables import (
     time_queries,
     weekday_names,
 )
-from symveil.central.word_law import Floats
+from symveil.central.word_law import Floats, Support
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
 from symveil.models.word import Codes, Lengths
