@@ -15,8 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, summed
-from symveil.central.event_times import Entries
+from symveil.central.cells import GRID, MOST_CELLS, Entries, Read, cell_name, summed
 from symveil.central.noise import Neighbours, Query
 from symveil.central.time_law import tilted
 from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, cells_of, summed
-from symveil.central.event_times import Entries, EventTimes
+from symveil.central.cells import GRID, MOST_CELLS, Entries, EventTimes, Read, cell_name, cells_of, summed
 from symveil.errors import ParameterError, TooLargeError, either
 from symveil.estimation.statistics import Batch, Indices, Statistic
 from symveil.languages.graph import WordGraph

@@ -18,8 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, Read, cell_name, summed
-from symveil.central.event_times import Entries, EventTimes
+from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, summed
 from symveil.central.noise import Neighbours, Query
 from symveil.central.word_law import Support
 from symveil.estimation.statistics import Indices
