@@ -14,8 +14,7 @@ from central.test_time_counts import batch_of, random_case
 from symveil.central.cells import GRID
 from symveil.central.learned import LearnedLaw
 from symveil.central.noise import NoisyTable, Quality
-from symveil.central.time_draws import _moved, draw_times
-from symveil.central.time_law import FLOOR, TimeLaw, smoothed_law, tilted, wait_laws
+from symveil.central.time_law import FLOOR, TimeLaw, _moved, draw_times, smoothed_law, tilted, wait_laws
 from symveil.central.time_tables import (
     DAY_LONG,
     LONG,
