@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.edit_lengths import EditLengths
+from symveil.estimation.edit_tables import EditLengths
 from symveil.estimation.statistics import Batch, read_statistic, windows
 from symveil.estimation.substitution_tables import SubstitutionTables
 from symveil.formats.manifest import manifest_path

@@ -4,6 +4,10 @@ What persons add to a table: whole numbers on a public grid, so that no person a
 
 A person with k counted things in all of their words adds ⌊M·min(1, L/k)⌋ to the cell of each, M = 2³². Together that
 is at most L·M, so the tables of two files that differ by one person differ by at most L·M in L1.
+
+Starts, waits and cycles of cases, and what a person adds for them: at most M together. Only events that count in the
+tables of words count here: those of legal cases of the public lengths, of a longer case the first ones. A wait counts
+if both its times are known and of one kind, a start if the first time is, a cycle if both its ends are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Private counts of times: starts by hour, waits and cycle times on a public grid, bottlenecks, means.
 
-Cells are those of `time_cells`, noise and intervals those of `noise.Query`; quantiles and means have intervals of their
-own (`time_intervals`).
+Cells are those of `time_cells`, noise and intervals those of `noise.Query`. Quantiles and means have intervals of their
+own from noisy sums: proved (docs/theory/central.md), and narrower than bounds that hold for all cells at once.
 """
 
 from __future__ import annotations

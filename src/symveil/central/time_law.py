@@ -3,6 +3,10 @@
 Rows are shrunk in ratio towards what they have in common: the weight m_k = n·p_k·e^{θ_k} of a bin solves
 n·p_k·e^θ + σθ = y_k, so a small bin that noise has raised falls back, and a full one stays. What all rows share
 is smoothed by the triangular kernel whose width has the least risk by Stein's unbiased estimate.
+
+Times for synthetic words are drawn from a law that was released. Words stay as they are. For each one `CANDIDATES`
+versions of its waits are drawn, and one of them is chosen so that the sums follow the released law of cycles.
+Everything is in whole seconds and in instants, which never decrease.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """A law of words on a public support: moves, starts, ends, lengths, and where words lead from where.
 
+The support says which moves there are, in which zone symbols lie, and how long words may be. On it
+
     p(w) ∝ Π base(move)·exp(θ(move)) · exp(s(first) + e(last) + W(zone of first, zone of last) + v(length))
 
 over the words of the support whose length is in its public range. Where the support has a split, θ and e are others for

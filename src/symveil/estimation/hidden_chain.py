@@ -3,7 +3,8 @@
 Where each released symbol depends on the true symbol and on what was released before, and on nothing else, its chance
 is an emission of a hidden Markov model: then the likelihood of a chain is exact, and expectation and maximisation take
 turns until it no longer grows. Right only if the true words are drawn from such a chain, which the private file does
-not prove: results that use it must state the assumption.
+not prove: results that use it must state the assumption. `ChainTables` are expected of the true words, given what was
+released and such a chain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A table with names: rows of symbols, a position or a length, and numbers with intervals."""
+"""A table with names: rows of symbols, a position or a length, and numbers with intervals.
+
+An estimate as users get it is such a table, and says what it rests on.
+"""
 
 from __future__ import annotations
 

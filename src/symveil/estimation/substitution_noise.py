@@ -12,6 +12,19 @@ Sums over windows of functions that only ask, symbol by symbol, whether a window
 
 An estimator of how often a₁…a_k occurs is a function φ of the k answers "is the i-th symbol a_i?", 2^k numbers. Its sum
 over all windows, for every cell at once, needs the table of the windows and its margins only.
+
+The variance of counts: what windows of one word have to do with each other.
+
+A word's estimate of a count is ĝ = Σ_s S^s/λ_s, with S^s the sum of the parts of degree s over its windows (S⁰ is
+public). The variance given the true words is estimated without bias by Σ (ĝ² − est(g²)), and est(g²) needs products of
+parts of *two* windows. Windows without a common position contribute U^s·U^t/λ_{s+t}; so
+
+    V̂ = Σ_words Σ_{s,t ≥ 1} (1/(λ_sλ_t) − 1/λ_{s+t}) S^s S^t                    (0 where symbols are independent)
+      + Σ_windows Σ_{s,t} U^s U^t/λ_{s+t}  −  ĝ                                   (a window with itself)
+      + 2 Σ_neighbours Σ_{s,t} U^s_i U^t_{i+1}/λ_{s+t}  −  2 [a = b] (trigram aaa)^   (pairs that share a position)
+
+where the last line is for pairs of symbols only (docs/theory/estimation.md). Sums of products over words are taken from
+the symbols that a word has: linear in the data, not in the table.
 """
 
 from __future__ import annotations

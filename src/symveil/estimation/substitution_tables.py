@@ -4,6 +4,10 @@ A table is split into parts that depend on r = 0, 1, … k symbols, and each par
 multiplied it with, λ_r(n) (`substitution_noise`, `cell_sums`).
 
 How many sequences have each length, where lengths are public: exact for the file, sampled from a population.
+
+In how many sequences a symbol occurs, by length: only where symbols are drawn independently of each other.
+Π u(w'_i) with u = −(1−p)/(p−q) where a symbol is a and p/(p−q) elsewhere has the expectation [a is not in w], and it is
+the only function of w' that has. Its variance grows like (E u²)ⁿ: beyond some length nothing useful can be estimated.
 """
 
 from __future__ import annotations
@@ -236,8 +240,6 @@ class LengthTable(TableEstimator):
             leading="length",
         )
 
-
-Floats = NDArray[np.float64]
 
 USEFUL = 0.1
 """A half-width of more than this share of the sequences of a length is of no use."""

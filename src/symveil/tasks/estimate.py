@@ -13,8 +13,13 @@ import numpy as np
 
 from symveil.calibration.edit_channel_loss import ChannelParameters
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_lengths import EditLengths, lengths_can_be_estimated
-from symveil.estimation.edit_tables import SMALLEST_UNCHANGED, EditNoise, EditTables
+from symveil.estimation.edit_tables import (
+    SMALLEST_UNCHANGED,
+    EditLengths,
+    EditNoise,
+    EditTables,
+    lengths_can_be_estimated,
+)
 from symveil.estimation.named_table import Estimate, Method
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
