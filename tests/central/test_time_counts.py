@@ -13,7 +13,7 @@ import pytest
 from symveil.central.cells import GRID, Entries, EventTimes, PersonCounts, contributed
 from symveil.central.time_cells import TimeQuestion, time_cells
 from symveil.central.time_counts import mean_interval, mean_widths, quantile_bins, quantile_widths
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.models.times import Period, Stamps, WaitGrid, WallClock
 from symveil.randomness import NotPrivateSeededBits, discrete_laplace
 

@@ -16,7 +16,7 @@ from symveil.central.attribute_law import attribute_cells, attribute_rows, attri
 from symveil.central.cells import GRID
 from symveil.central.word_law import Support
 from symveil.errors import ParameterError, SymveilError
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.formats.models.model_json import read_law
 from symveil.models.attributes import PublicValues
 from symveil.tasks.check import check_manifest

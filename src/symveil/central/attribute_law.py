@@ -21,8 +21,7 @@ from symveil.central.time_law import tilted
 from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
-from symveil.estimation.statistics import Indices
-from symveil.estimation.table import projected
+from symveil.estimation.table import Indices, projected
 from symveil.models.attributes import PublicValues
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.estimation.statistics import Batch, Indices, Statistic, read_statistic, windows
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.table import Batch, Indices, windows
 from symveil.languages.graph import WordGraph
 from symveil.models.times import MICROSECONDS, UNKNOWN, Stamps, WallClock, wall_seconds
 from symveil.models.word import Lengths

@@ -306,7 +306,7 @@ def private_counts(
         Where noise comes from: the same keys draw the same noise.
 
     >>> from symveil.central.cells import cells_of
-    >>> from symveil.estimation.statistics import Batch
+    >>> from symveil.estimation.table import Batch
     >>> words = Batch(np.array([0, 1, 1] * 500, dtype=np.int32), np.full(500, 3), np.arange(500))
     >>> table = private_counts(
     ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, CountTerms(epsilon=Fraction(1), bound=3),

@@ -20,7 +20,7 @@ import numpy as np
 
 from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
-from symveil.estimation.statistics import Indices
+from symveil.estimation.table import Indices
 from symveil.pictures.road_map import Road
 
 FARTHEST = 12.0

@@ -22,7 +22,7 @@ from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_law import TimeLaw, learn_times
 from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
 from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
-from symveil.estimation.statistics import Batch, Indices
+from symveil.estimation.table import Batch, Indices
 from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Codes, Lengths

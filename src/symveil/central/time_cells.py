@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, MOST_CELLS, Entries, EventTimes, Read, cell_name, cells_of, summed
 from symveil.errors import ParameterError, TooLargeError, either
-from symveil.estimation.statistics import Batch, Indices, Statistic
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import WordGraph
 from symveil.models.times import (
     WEEKDAYS,

@@ -41,8 +41,7 @@ from symveil.central.time_tables import (
     weekday_names,
 )
 from symveil.central.word_law import Floats, Support, column_of
-from symveil.estimation.statistics import Indices
-from symveil.estimation.table import projected
+from symveil.estimation.table import Indices, projected
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey

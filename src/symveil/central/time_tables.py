@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, summed
 from symveil.central.noise import Neighbours, Query
 from symveil.central.word_law import Support
-from symveil.estimation.statistics import Indices
+from symveil.estimation.table import Indices
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import spelled

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID, STATISTICS, PersonCounts, Read, cell_name
 from symveil.central.counts import CountTerms, PrivateCounts
 from symveil.errors import ParameterError
-from symveil.estimation.statistics import Batch, Indices, Statistic, windows
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import Batch, Indices, windows
 from symveil.randomness import RecordKey
 
 _SELECTION = b"kept\0"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import MOST_CELLS, Cells, cells_of
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.estimation.statistics import Indices
+from symveil.estimation.table import Indices
 from symveil.languages.graph import WordGraph
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource

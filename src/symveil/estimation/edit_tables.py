@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
 from symveil.errors import InputError
-from symveil.estimation.statistics import Batch, Statistic
+from symveil.estimation.statistics import Statistic
 from symveil.estimation.substitution_tables import USEFUL, transition_table
-from symveil.estimation.table import EstimatedTable, TableEstimator, Target, Variances, factors, projected
+from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors, projected
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.laws.law import DistanceLaw
 from symveil.numbers.once import Memo, computed_once
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from symveil.estimation.statistics import Batch, Statistic, windows
+from symveil.estimation.statistics import Statistic
 from symveil.estimation.substitution_noise import (
     Floats,
     NeighbourTerms,
@@ -31,6 +31,7 @@ from symveil.estimation.substitution_noise import (
 )
 from symveil.estimation.table import (
     FEWEST,
+    Batch,
     EstimatedTable,
     RowShares,
     TableEstimator,
@@ -39,6 +40,7 @@ from symveil.estimation.table import (
     group_variance,
     projected,
     shares_of_rows,
+    windows,
 )
 
 _ONE_WINDOW = ("first", "last", "positions", "od")

@@ -19,7 +19,7 @@ from symveil.central.rules import Rules
 from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
 from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_json import law_text, read_law
