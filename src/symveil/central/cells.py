@@ -90,15 +90,6 @@ class PersonCounts:
 def contributed(cells: Table, batches: Iterable[Batch], weights: Indices) -> list[int]:
     """The sums of what persons add, for each cell, as Python's whole numbers: no file is too large for them.
 
-    Parameters
-    ----------
-    cells
-        The public cells.
-    batches
-        All words.
-    weights
-        What each person adds for one counted thing.
-
     >>> from symveil.central.cells import cells_of
     >>> batch = Batch(np.array([0, 1, 1], dtype=np.int32), np.array([3]), np.array([0]))
     >>> table = cells_of("visits", symbols=2, longest=9)
@@ -119,13 +110,7 @@ def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights:
 
 
 class ExactSums:
-    """Sums of whole numbers below 2⁶³, for each cell: no file is too large for them.
-
-    Parameters
-    ----------
-    size
-        How many cells there are.
-    """
+    """Sums of whole numbers below 2⁶³, for each cell: no file is too large for them."""
 
     def __init__(self, size: int) -> None:
         self._above, self._below = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -271,18 +256,8 @@ def cells_of(
 ) -> Cells:
     """The public cells of a statistic over an alphabet, a model's moves, or zones.
 
-    Parameters
-    ----------
-    statistic
-        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
-    symbols
-        How many symbols there are.
-    longest
-        The longest word that counts.
-    graph
-        The model's graph: n-grams are those that it has a path for.
-    zones
-        The zone of each symbol, for origins and destinations.
+    Of a model n-grams are those that its graph has a path for. Zones are for origins and destinations only; words
+    longer than `longest` do not count.
 
     >>> table = cells_of("ngrams:2", symbols=3, longest=10)
     >>> len(table), table.codes()[5].tolist()
@@ -367,14 +342,7 @@ class EventTimes:
     def of(cls, batch: Batch, clock: WallClock, *, shortest: int, longest: int) -> Self:
         """The times of the events that count in a batch.
 
-        Parameters
-        ----------
-        batch
-            Words with their times.
-        clock
-            What the hour of an instant is.
-        shortest, longest
-            The public lengths: shorter words do not count, of longer ones the first so many events.
+        Words shorter than the public lengths do not count, of longer ones the first so many events.
         """
         stamps = batch.stamps if batch.stamps is not None else Stamps.unknown(len(batch.codes))
         kind, since = stamps.kind, stamps.microseconds
@@ -423,10 +391,7 @@ class Entries:
         """What each thing adds, so that a person adds at most `most` in all: ⌊most/(r·n)⌋ where the person has n things
         in its row, and things in r rows.
 
-        Parameters
-        ----------
-        most
-            A number, or one for each thing, the same for all things of a person.
+        `most` is a number, or one for each thing, the same for all things of a person.
 
         >>> own = Entries(np.array([0, 0, 0, 1]), np.array([2, 2, 5, 2]), np.array([0, 1, 0, 0]))
         >>> (own.shared(12)).tolist()

@@ -120,15 +120,7 @@ class Visited:
 
 
 def product(support: Support, parameters: Parameters, machine: Machine) -> tuple[Support, Parameters, Indices]:
-    """The law of the words that a machine accepts, and the state of the old law for each state of the new one.
-
-    Parameters
-    ----------
-    support, parameters
-        The law.
-    machine
-        What reads its words.
-    """
+    """The law of the words that a machine accepts, and the state of the old law for each state of the new one."""
     pairs, begins, (source, target, move) = _reached(support, machine)
     own, state = np.divmod(pairs, machine.width)
     grown = replace(

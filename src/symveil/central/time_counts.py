@@ -40,14 +40,7 @@ def quantile_bins(noisy: Sequence[int], wanted: Fraction, widths: Sequence[int])
     With Ĝ_k = Σ_{j≤k} y_j − p Σ_j y_j the bin of the quantile is the first k with G_k ≥ 0. It is at least the first k
     with Ĝ_k + h_k ≥ 0, and at most 1 + the last k with Ĝ_k − h_k < 0 (docs/theory/central.md).
 
-    Parameters
-    ----------
-    noisy
-        The noisy sums of the bins.
-    wanted
-        The quantile p, a fraction.
-    widths
-        For each k below the number of bins: c·h_k, where c is the denominator of p.
+    `widths` are those of `quantile_widths`: for each k below the number of bins c·h_k, where c is the denominator of p.
 
     >>> quantile_bins([0, 10, 0, 0], Fraction(1, 2), [0, 0, 0])
     (2, 2)
@@ -71,16 +64,7 @@ def quantile_widths(bins: int, wanted: Fraction, scale: Fraction, confidence: fl
     By Chernoff: e^{−xh}·Π E e^{x w Z} with weights w = 1 − p for the first k bins and p for the others. Any x below
     1/(scale·max w) is valid: one is searched for with floats, and the bound is evaluated with balls, upwards.
 
-    Parameters
-    ----------
-    bins
-        How many bins there are.
-    wanted
-        The quantile p.
-    scale
-        Of the noise, in steps of the grid.
-    confidence
-        How often the interval is to cover.
+    The scale of the noise is in steps of the grid.
     """
     p = float(wanted)
     widths = []
@@ -139,12 +123,7 @@ def _tail(height: NDArray[np.float64], large: NDArray[np.float64], small: NDArra
 def mean_interval(waited: int, total: int, widths: NDArray[np.float64]) -> tuple[float, float]:
     """The hull of the u in [0, 1] with |â − u·(â + b̂)| ≤ h(u), outwards; where there is none, the nearer end.
 
-    Parameters
-    ----------
-    waited, total
-        â and â + b̂ in steps of the grid.
-    widths
-        What `mean_widths` returns.
+    `waited` and `total` are â and â + b̂ in steps of the grid, `widths` those of `mean_widths`.
     """
     u = np.arange(_MEAN_CELLS + 1) / _MEAN_CELLS
     apart = np.array([float(waited - 0)]) - u * float(total)
@@ -297,20 +276,7 @@ def private_time_counts(
 ) -> TimeCounts:
     """Count times with one ε per person.
 
-    Parameters
-    ----------
-    cells
-        The public cells.
-    read
-        Reads all legal words with their times; their groups are persons, numbered from 0.
-    persons
-        How many persons there are: a secret.
-    terms
-        What each person loses and adds at most.
-    names
-        The names of symbols or zones.
-    keys
-        Where noise comes from.
+    The groups of words are persons, numbered from 0; how many there are is a secret.
     """
     question = cells.question
     if question.kind in SHARED_OUT:
@@ -333,14 +299,7 @@ def released_times(
 ) -> TimeCounts:
     """The table that noisy sums lead to: everything here reads released numbers only.
 
-    Parameters
-    ----------
-    cells, answers, queries
-        The public cells, their noisy sums in steps of the grid, and the queries.
-    names
-        Of symbols or zones.
-    clipped_share, confidence
-        As in `PrivateCounts`.
+    Answers are in steps of the grid.
     """
     question = cells.question
     plain = PrivateCounts.of(

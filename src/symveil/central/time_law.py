@@ -154,27 +154,9 @@ def learn_times(
 ) -> tuple[TimeLaw, tuple[Query, ...]]:
     """The law of times beside a law of words that was released before, and the queries that it cost.
 
-    Parameters
-    ----------
-    support, symbols
-        The moves and the lengths, and the names of symbols.
-    words
-        Some of the released law of words, drawn with the release's key: rows are chosen by them, and a run that is made
-        again chooses the same.
-    settings, steps
-        What is public.
-    read
-        Reads all legal words with their times.
-    cut
-        Whether longer words count with their first events, or not at all.
-    persons
-        How many persons there are by the released tables of words.
-    epsilon
-        For times.
-    neighbours
-        Between which files.
-    keys
-        Where noise comes from.
+    `words` are some of the released law of words, drawn with the release's key: rows are chosen by them, and a run that
+    is made again chooses the same. `cut`: whether longer words count with their first events, or not at all. `persons`
+    is by the released tables of words, ε that of times.
     """
     grid, (codes, lengths) = settings.grid, words
     queries = dict(
@@ -232,16 +214,7 @@ def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | Non
     A wait is at most the cycle of its case: beyond each edge what rows have in common has no more than cycles have.
     What noise leaves there would show in every long case.
 
-    Parameters
-    ----------
-    table
-        The noisy table, row by row.
-    rows
-        Which group each row belongs to.
-    bins
-        How many bins a row has.
-    longest
-        The law of cycles on the same bins.
+    The table stands row by row, each with so many bins; `longest` is the law of cycles on the same bins.
     """
     values = table.values.reshape(-1, bins)
     common = smoothed_law(values.sum(axis=0), table.deviation * np.sqrt(max(len(values), 1)))
@@ -262,14 +235,8 @@ def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | Non
 def tilted(row: Floats, parent: Floats, deviation: float) -> Floats:
     """A noisy row, shrunk in ratio towards a law: m_k with m_k = n·p_k·e^{θ_k} and m_k + σ·θ_k = y_k, normalised.
 
-    Parameters
-    ----------
-    row
-        The noisy row.
-    parent
-        The law that it is shrunk to, without an empty cell.
-    deviation
-        σ, of the noise of a cell. Where the whole row is not above it, the parent itself comes back.
+    The parent has no empty cell. σ is the deviation of the noise of a cell; where the whole row is not above it, the
+    parent itself comes back.
 
     >>> tilted(np.array([10.0, 0.0]), np.array([0.05, 0.95]), 8.0).round(2).tolist()
     [0.22, 0.78]
@@ -291,14 +258,7 @@ def smoothed_law(values: Floats, deviation: float, *, circular: bool = False) ->
     """The nearest law to a noisy table that was smoothed by the kernel of least estimated risk; all alike where its
     total is not positive.
 
-    Parameters
-    ----------
-    values
-        The noisy table.
-    deviation
-        Of the noise of a cell.
-    circular
-        Whether the last cell is next to the first one.
+    `deviation` is that of the noise of a cell; `circular`: the last cell is next to the first one.
     """
     size = len(values)
     uniform = np.full(size, 1 / size)
@@ -342,16 +302,7 @@ _FAR_FROM = 2 * DAY
 def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: BitSource) -> Indices:
     """The instants of the events of the first `count` words, in seconds since 1970.
 
-    Parameters
-    ----------
-    law
-        The law of times.
-    codes, lengths
-        Words, one after the other: at least `FITTED_ON`, where the choice among candidates is to be fitted well.
-    count
-        How many of them get times.
-    bits
-        Where random bits come from.
+    For a good choice among candidates there are at least `FITTED_ON` words, one after the other.
     """
     fitted = min(len(lengths), max(count, FITTED_ON), _MOST_FITTED)
     tilt = _fitted_tilt(law, codes, lengths, fitted, bits)

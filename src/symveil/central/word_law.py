@@ -180,12 +180,7 @@ class Trellis:
     def of(cls, support: Support, parameters: Parameters, *, shares: Floats | None = None) -> Trellis:
         """The forward pass.
 
-        Parameters
-        ----------
-        support, parameters
-            The law.
-        shares
-            Where given, lengths have these shares, as far as there are words of them, whatever their parameters are.
+        Where `shares` are given, lengths have them as far as there are words of them, whatever their parameters are.
         """
         from scipy import sparse  # noqa: PLC0415  # slow to import, and for learned models only
 
@@ -325,17 +320,7 @@ _END = -1
 
 
 def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
-    """So many words, one after the other, with their lengths.
-
-    Parameters
-    ----------
-    trellis
-        The sums of the law.
-    count
-        How many words.
-    bits
-        Where random bits come from.
-    """
+    """So many words, one after the other, with their lengths."""
     support = trellis.support
     widest = int(np.bincount(support.source, minlength=1).max(initial=0))
     at_once = max(1, _WEIGHTS_AT_ONCE // (widest + support.longest + 1))

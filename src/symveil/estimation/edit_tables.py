@@ -95,19 +95,7 @@ _DENSE = 1 << 21
 
 
 class EditTables(TableEstimator):
-    """visits, first, last, pairs, transitions or od behind an edit channel.
-
-    Parameters
-    ----------
-    statistic
-        What is counted.
-    noise
-        The channel.
-    target
-        "file" or "population".
-    groups
-        How many random groups words are in.
-    """
+    """visits, first, last, pairs, transitions or od behind an edit channel."""
 
     def __init__(self, statistic: Statistic, noise: EditNoise, *, target: Target, groups: int) -> None:
         if statistic.kind in ("positions", "presence") or statistic.order > 2:
@@ -296,14 +284,7 @@ _SMALLEST_TERM = 2.0**-400
 def length_indicators(parameters: ChannelParameters, longest: int, lengths: int = _MOST_LENGTHS) -> Floats:
     """A row for each released length ℓ = 0 … longest, a column for each true length k: what estimates [n = k].
 
-    Parameters
-    ----------
-    parameters
-        The channel, with δ below 1/2.
-    longest
-        The longest released word.
-    lengths
-        How many true lengths, from 0 on.
+    δ is below 1/2.
     """
     with precision(_BITS):
         cap, ctx.cap = ctx.cap, lengths + 1
@@ -350,14 +331,7 @@ def _inverse(parameters: ChannelParameters, lengths: int) -> tuple[arb_series, a
 def lengths_can_be_estimated(parameters: ChannelParameters, released: Floats, confidence: float) -> bool:
     """Whether the channel would tell something of lengths, if words came out of it as long as these.
 
-    Parameters
-    ----------
-    parameters
-        The channel.
-    released
-        How many words there are of each length.
-    confidence
-        How often intervals are to cover.
+    `released`: how many words there are of each length.
     """
     if parameters.deletion >= Fraction(1, 2):
         return False

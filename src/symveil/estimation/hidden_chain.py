@@ -103,12 +103,8 @@ class HiddenChain:
     def paths(self, chances: Floats, emission: Indices) -> Trellis:
         """What true words are worth that explain each of some released ones, a lane for each.
 
-        Parameters
-        ----------
-        chances
-            The chain, by edges; smaller than it where a path is to avoid an edge.
-        emission
-            The words, as rows of emissions.
+        Chances are those of the chain, by edges, and smaller where a path is to avoid an edge. Words are rows of
+        emissions.
         """
 
         def worth(position: int) -> Floats:
@@ -139,12 +135,7 @@ class HiddenChain:
     def expected_steps(self, chances: Floats, weights: Sequence[Floats]) -> tuple[Floats, float]:
         """How often each edge is expected to have been taken, given what was released; and ln of the likelihood.
 
-        Parameters
-        ----------
-        chances
-            The chain, by edges.
-        weights
-            How often each different word counts, for each length.
+        `weights`: how often each different word counts, for each length.
         """
         steps, total = np.zeros(self.graph.edge_count), 0.0
         for emission, weight in self.parts(weights, self.graph.edge_count):
@@ -240,15 +231,7 @@ class ChainTables:
                 )
 
     def table(self, chances: Floats, weights: Sequence[Floats]) -> Floats:
-        """The table where each different word counts so often, for each length.
-
-        Parameters
-        ----------
-        chances
-            The chain, by edges.
-        weights
-            How often each different word counts.
-        """
+        """The table where each different word counts so often, for each length."""
         kind = self._statistic.kind
         if kind == "od":
             return self._ends(chances, weights)
@@ -333,14 +316,7 @@ class ChainTables:
     def estimated(self, starts: Sequence[Floats], sizes: NDArray[np.int64], released: Floats) -> EstimatedTable:
         """The table by the best chain that was found, with errors by leaving one group of words out at a time.
 
-        Parameters
-        ----------
-        starts
-            Chains to start from.
-        sizes
-            How many words each group has.
-        released
-            The table of the released words.
+        `sizes`: how many words each group has; `released`: the table of the released words.
         """
         chain, words = self._chain, float(sizes.sum())
         weights = [own.counts.sum(axis=1) for own in chain.released]

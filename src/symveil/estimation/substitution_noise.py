@@ -157,13 +157,8 @@ Orders = tuple[int, ...]
 def cell_sums(table: Floats, answers: Floats) -> Floats:
     """Σ over the windows of a table of φ(answers), for each of its cells.
 
-    Parameters
-    ----------
-    table
-        How many windows each cell has, or the sum of their weights. The last axes are the symbols of a window; what
-        stands before them is kept apart.
-    answers
-        φ, with an axis of two for each symbol of a window: 0 "another symbol", 1 "the cell's".
+    A cell of the table has the number or the weight of its windows; the last axes are their symbols, and what stands
+    before them is kept apart. φ has an axis of two for each symbol of a window: 0 "another symbol", 1 "the cell's".
 
     >>> cell_sums(np.array([3.0, 1.0]), np.array([10.0, 1.0]))       # cell 0: 3 windows have it, 1 does not
     array([13., 31.])

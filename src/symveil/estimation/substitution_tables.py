@@ -51,18 +51,7 @@ CONSERVATIVE = "standard errors are from random groups of sequences, which for t
 class SubstitutionTables(TableEstimator):
     """The table of one statistic, from words that are added batch by batch.
 
-    Parameters
-    ----------
-    statistic
-        visits, first, last, positions, ngrams:K, od or transitions.
-    noise
-        What the release did to words of each length.
-    target
-        "file": these words; "population": what they are a sample of.
-    groups
-        How many random groups words are in.
-    longest
-        The longest word, for positions.
+    The longest word is for positions.
     """
 
     def __init__(
@@ -184,15 +173,7 @@ class SubstitutionTables(TableEstimator):
 
 
 def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes: NDArray[np.int64]) -> EstimatedTable:
-    """Shares of pairs among the pairs with the same first symbol; no row where their number is not sure to be above 0.
-
-    Parameters
-    ----------
-    estimate, counts
-        How often each pair occurs, estimated and as released.
-    sums, sizes
-        The estimates from random groups of words, and how many words each has.
-    """
+    """Shares of pairs among those with the same first symbol; no row where their number is not sure to be above 0."""
     shares = RowShares.of(estimate, sums, sizes)
     unlisted = int((~shares.listed).sum())
     return EstimatedTable(

@@ -114,15 +114,8 @@ def windows(statistic: Statistic, batch: Batch) -> Windows:
 def factors(confidence: float, *, cells: int, freedom: int | None) -> tuple[float, float]:
     """How many standard errors an interval has on each side: for each cell, and for all cells at once.
 
-    Parameters
-    ----------
-    confidence
-        How often intervals are to cover.
-    cells
-        How many cells all at once are.
-    freedom
-        The degrees of freedom of an estimated variance: Student's law, and Bonferroni's bound for all at once. None:
-        the normal law, and Šidák's bound, which holds for any correlation of Gaussian estimates.
+    `freedom` is that of an estimated variance: Student's law, and Bonferroni's bound for all at once. None: the normal
+    law, and Šidák's bound, which holds for any correlation of Gaussian estimates.
 
     >>> each, everything = factors(0.95, cells=100, freedom=None)
     >>> round(each, 3), round(everything, 3)
@@ -143,12 +136,7 @@ def skewness(factor: float, errors: Floats) -> Floats:
     (c² − 1)/6 is the first correction of its quantiles (Cornish and Fisher 1938), some two sequences. Nearer to the
     middle what one side needs the other can spare, as soon as errors are of one sequence or more: it fades.
 
-    Parameters
-    ----------
-    factor
-        How many standard errors an interval has on each side.
-    errors
-        The standard error of each cell; where it is 0 nothing is added.
+    `factor`: how many standard errors an interval has on each side. Where the error of a cell is 0 nothing is added.
 
     >>> skewness(1.96, np.array([0.0, 0.2, 1.0])).round(2).tolist()
     [0.0, 0.38, 0.0]
@@ -207,12 +195,7 @@ class Variances:
     def from_squares(cls, squares: Floats, estimate: Floats) -> Variances:
         """Of a sum of numbers ĥ that are on average 0 or 1: Σ (ĥ² − ĥ), in closed form.
 
-        Parameters
-        ----------
-        squares
-            Σ ĥ², which is taken alone where a cell is empty and the closed form negative: too large on average.
-        estimate
-            Σ ĥ.
+        Σ ĥ² is taken alone where a cell is empty and the closed form negative: too large on average.
         """
         closed = squares - estimate
         return cls(values=np.where(closed > 0, closed, squares), freedom=None)
@@ -221,12 +204,7 @@ class Variances:
     def from_groups(cls, sums: list[Floats], sizes: NDArray[np.int64], *, per: Floats | float = 1.0) -> Variances:
         """Of a total, or of its quotient by a number that is known well.
 
-        Parameters
-        ----------
-        sums, sizes
-            The sums of random groups of words, and how many words each has.
-        per
-            What the total is divided by.
+        `sums` are those of random groups of words, and `sizes` how many words each has.
         """
         return cls(values=group_variance(sums, sizes) / per**2, freedom=len(sizes) - 1)
 
@@ -249,12 +227,7 @@ OfRow = Callable[[Floats], Floats]
 def shares_of_rows(table: Floats, of_row: OfRow | None = None) -> Floats:
     """Each cell's share of its row; 0 where a row is empty.
 
-    Parameters
-    ----------
-    table
-        Numbers that are not negative.
-    of_row
-        What the rows are; None: the last axis.
+    No number is negative. Without `of_row` rows are those of the last axis.
 
     >>> shares_of_rows(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
     [[0.25, 0.75], [0.0, 0.0]]
@@ -287,14 +260,7 @@ class RowShares:
     ) -> RowShares:
         """The shares of a total.
 
-        Parameters
-        ----------
-        total
-            The numbers.
-        sums, sizes
-            What random groups of words add to them, and how many words each has.
-        of_row
-            What the rows are.
+        `sums` are what random groups of words add to it, and `sizes` how many words each has.
         """
         rows = of_row(total)
         error = np.sqrt(group_variance([of_row(each) for each in sums], sizes))
