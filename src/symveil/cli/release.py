@@ -81,7 +81,7 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.tasks.audit import audit_choice
+    from symveil.tasks.release import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)
