@@ -16,7 +16,7 @@ from symveil.errors import InputError
 
 
 def _question() -> type:
-    from symveil.tasks.verify_question import Question
+    from symveil.tasks.verify import Question
 
     return Question
 
@@ -38,8 +38,7 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     Its answers are exact; without --epsilon the smallest one is shown, for --delta or without any.
     """
     from symveil.formats.models.transition_tables import is_channel_table
-    from symveil.tasks.verify import privacy_curve_up_to
-    from symveil.tasks.verify_question import Question, read_question_about
+    from symveil.tasks.verify import Question, privacy_curve_up_to, read_question_about
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
 
