@@ -24,8 +24,7 @@ from symveil.numbers.conversions import rational
 from symveil.numbers.progress import Progress
 from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
-from symveil.tasks.enforce_log import enforced_log, release_log
-from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions
+from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions, enforced_log, release_log
 from symveil.tasks.explain import bound_document, least_possible_on
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
