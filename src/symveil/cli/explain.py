@@ -112,8 +112,7 @@ def _explain_settings(
     as_json: bool,
 ) -> None:
     """Show what each ε gives on average; beside it what other mechanisms give, and plots of them, if requested."""
-    from symveil.tasks.draw import error_curves, save_curves
-    from symveil.tasks.explain_report import explain_settings, read_epsilons
+    from symveil.tasks.draw import error_curves, explain_settings, read_epsilons, save_curves
 
     notes, epsilons = list[str](), str(mechanism.epsilon)
     language, choice = source.without_word(mechanism.at(read_epsilons(epsilons)[0]), length, notes)
