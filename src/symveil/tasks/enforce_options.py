@@ -1,4 +1,7 @@
-"""What a system is put under: a policy and how, a function or a supervisor, and the log that goes through it."""
+"""The policy, function or supervisor that a system is put under, and the log of observations that goes through it.
+
+A log keeps its form, file to file. With a ledger or a release id the policy private releases it as `privatize_file`
+releases sequences: each person is charged first, and a manifest says what is promised, which `check` rechecks."""
 
 from __future__ import annotations
 
