@@ -88,8 +88,7 @@ def enforce_command(
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.parameters.declaration import described
     from symveil.tasks import enforce_options as options
-    from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
-    from symveil.tasks.enforce_report import enforcement_report
+    from symveil.tasks.enforce import enforce_by_function, enforce_by_policy, enforcement_report
     from symveil.tasks.opacity import load_system
     from symveil.tasks.parameters import RunOptions
 
