@@ -36,7 +36,7 @@ from symveil.tasks.central_files import central_manifest, read_counts, require_b
 from symveil.tasks.compare import read_words
 from symveil.tasks.compare_tables import plain_counts
 from symveil.tasks.estimate import estimate
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.privatize_file import privatize_file
 from symveil.tasks.synthesize import what_it_is
 
