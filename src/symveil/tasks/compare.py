@@ -47,7 +47,7 @@ from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared
+from symveil.tasks.compare_tables import HOLDER_ONLY, METRICS, compared
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
 

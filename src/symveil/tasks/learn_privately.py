@@ -61,14 +61,16 @@ from symveil.tasks.central_files import (
     TIMEZONE,
     ZONES,
     CentralFile,
+    declared_rules,
+    needs_model_as_rule,
     public_language,
     reading_of_times,
     release_centrally,
+    require_legal_words,
     run_options,
     symbol_zones,
     zones_digest,
 )
-from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
 from symveil.tasks.doubts import large_loss, time_warnings, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
