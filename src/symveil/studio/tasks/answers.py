@@ -33,8 +33,7 @@ from symveil.reports.report import Listing, Marked, Picture, Report, Section, Ta
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.central_files import central_manifest, read_counts, require_bytes
-from symveil.tasks.compare import read_words
-from symveil.tasks.compare_tables import plain_counts
+from symveil.tasks.compare_tables import plain_counts, read_words
 from symveil.tasks.estimate import estimate
 from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.privatize_file import privatize_file
