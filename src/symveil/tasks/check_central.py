@@ -41,8 +41,17 @@ from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
 from symveil.tasks.central_files import needs_model_as_rule, zones_digest
-from symveil.tasks.check_tables import check_table, is_of_times, question_of
-from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
+from symveil.tasks.checks import (
+    Check,
+    check_table,
+    compared,
+    is_of_times,
+    output_bytes,
+    promise_fault,
+    question_of,
+    same_model,
+    schema_fields,
+)
 from symveil.tasks.count import CountOptions
 from symveil.tasks.synthesize import synthetic_columns
 
