@@ -51,13 +51,14 @@ from symveil.release.central_job import (
     Answer,
     Beside,
     CentralJob,
+    CentralSpec,
     CentralWords,
     FileWords,
     FrameWords,
     ObservedSymbols,
     PublicOrObserved,
+    queries_of,
 )
-from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
 from symveil.tasks.parameters import RunOptions, no_pyspark

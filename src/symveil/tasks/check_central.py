@@ -37,7 +37,7 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_spec import CentralSpec, queries_of
+from symveil.release.central_job import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
 from symveil.tasks.central_files import needs_model_as_rule, zones_digest

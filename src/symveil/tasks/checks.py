@@ -26,7 +26,7 @@ from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest, only_file_errors
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import AnyModel
-from symveil.release.central_spec import queries_of
+from symveil.release.central_job import queries_of
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import digest_of, digest_of_folder

@@ -49,8 +49,7 @@ from symveil.parameters.declaration import (
 )
 from symveil.pictures.road_map import Road
 from symveil.randomness import RecordKey
-from symveil.release.central_job import Beside, ReadWords
-from symveil.release.central_spec import CentralSpec
+from symveil.release.central_job import Beside, CentralSpec, ReadWords
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.central_files import (

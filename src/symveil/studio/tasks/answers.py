@@ -28,7 +28,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.randomness import NotPrivateSeededBits
-from symveil.release.central_spec import queries_of
+from symveil.release.central_job import queries_of
 from symveil.reports.report import Listing, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
