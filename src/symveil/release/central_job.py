@@ -37,8 +37,7 @@ from symveil.models.times import Stamps
 from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import RecordKey
-from symveil.release.batch import encode_lists
-from symveil.release.job import Ask, FileJob, Written
+from symveil.release.batch import Ask, FileJob, Written, encode_lists
 from symveil.release.spec import ReleaseSpec
 from symveil.storage.files import digest_of
 
