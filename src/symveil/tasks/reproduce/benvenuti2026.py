@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 from flint import arb
 
-from symveil.examples.paper_systems import four_states
-from symveil.examples.road_network import TRIP, network_language
+from symveil.examples.paper_systems import TRIP, four_states, network_language
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.runs import RunLanguage

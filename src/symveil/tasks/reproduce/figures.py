@@ -12,7 +12,7 @@ from pathlib import Path
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.errors import ParameterError
 from symveil.examples import paper_systems
-from symveil.examples.road_network import TRIP, network_language
+from symveil.examples.paper_systems import TRIP, network_language
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
