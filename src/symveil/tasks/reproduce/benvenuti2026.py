@@ -21,7 +21,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.rationals import spelled
-from symveil.tasks.reproduce.chistikov2019 import Row
+from symveil.tasks.reproduce.rows import Row
 from symveil.verification.audit import audit
 
 PAPER = "benvenuti2026"

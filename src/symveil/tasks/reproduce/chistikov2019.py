@@ -3,51 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 
 from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.models.labelled_chain import Pair
 from symveil.numbers.rationals import spelled
-from symveil.reports.report import Report, Section, Table
+from symveil.tasks.reproduce.rows import Row
 from symveil.tasks.verify import compose
 from symveil.verification.privacy_verdict import PrivacyVerdict, shown
 from symveil.verification.verify_privacy import verify_privacy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One published statement, what we find, and whether they agree."""
-
-    paper: str
-    item: str
-    published: str
-    ours: str
-    agrees: bool
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """All rows that were asked for."""
-
-    rows: tuple[Row, ...]
-
-    def document(self) -> dict[str, object]:
-        """The JSON form of the contract."""
-        return {"rows": [asdict(row) for row in self.rows]}
-
-    def report(self) -> Report:
-        """A table for each paper."""
-        columns = ("item", "published", "ours", "agrees", "note")
-        papers: dict[str, list[tuple[str, ...]]] = {}
-        for row in self.rows:
-            cells = (row.item, row.published, row.ours, "yes" if row.agrees else "NO", row.note)
-            papers.setdefault(row.paper, []).append(cells)
-        sections = tuple(Section(paper, (Table.from_rows(columns, rows),)) for paper, rows in papers.items())
-        return Report(title="Published figures and ours", sections=sections)
-
 
 PAPER = "chistikov2019"
 _row = partial(Row, paper=PAPER)

@@ -31,7 +31,7 @@ from symveil.tasks.reproduce import (
     jones2019,
     zhao2025,
 )
-from symveil.tasks.reproduce.chistikov2019 import Reproduction, Row
+from symveil.tasks.reproduce.rows import Reproduction, Row
 from symveil.tasks.verify import privacy_curve
 from symveil.verification.opacity.observation import observer
 

@@ -21,7 +21,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import spelled
-from symveil.tasks.reproduce.chistikov2019 import Row
+from symveil.tasks.reproduce.rows import Row
 
 PAPER = "jones2019"
 _row = partial(Row, paper=PAPER)

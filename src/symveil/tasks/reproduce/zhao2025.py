@@ -9,7 +9,7 @@ from functools import partial
 from symveil.enforcement.enforce import Enforcement, enforce_opacity
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.tasks.reproduce.chistikov2019 import Row
+from symveil.tasks.reproduce.rows import Row
 from symveil.verification.opacity.observation import delayed_estimate
 from symveil.verification.opacity.run_observations import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
