@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from flint import arb
@@ -24,9 +23,7 @@ from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row
 from symveil.verification.audit import audit
 
-PAPER = "benvenuti2026"
-_row = partial(Row, paper=PAPER)
-SAMPLES = 2000
+EXPERIMENT_SAMPLES = 2000
 
 # B26 §V prints these expected errors for its own, unpublished chain: (permute-and-flip, exponential).
 PRINTED = {Fraction(1, 2): ("12.7", "12.7"), Fraction(5): ("0.28", "0.62")}
@@ -61,7 +58,7 @@ def classic_law(language: FreeLanguage, epsilon: Fraction) -> DistanceLaw:
     return PermuteAndFlip(language, epsilon=epsilon, calibration="classic").distances()
 
 
-def rows() -> Iterator[Row]:
+def benvenuti2026_rows() -> Iterator[Row]:
     """Every published statement of B26 §III next to ours."""
     yield from _policy()
     for panel in PANELS:
@@ -74,13 +71,13 @@ def rows() -> Iterator[Row]:
 def _policy() -> Iterator[Row]:
     automaton = hamming_automaton("abc", alphabet="abc", exactly=2)
     chances = {str(chance) for chance in _word_chances()}
-    yield _row(
+    yield Row(
         item="Fig. 1: words at distance 2 from abc",
         published="12",
         ours=str(automaton.language_size),
         agrees=automaton.language_size == 12,
     )
-    yield _row(
+    yield Row(
         item="Fig. 1: the policy μ draws each of them with probability",
         published="1/12",
         ours=", ".join(sorted(chances)),
@@ -114,7 +111,7 @@ def _panel(panel: Panel) -> Iterator[Row]:
         contained &= law.bounds.lower <= law.expected_error <= law.bounds.upper
         gaps.append((law.bounds.upper - law.bounds.lower) / panel.parameters(value)[0].length)
     item = f"Fig. 2{panel.name}: {panel.variable} = {_range(panel.values)}, {panel.fixed}"
-    yield _row(
+    yield Row(
         item=f"{item}: E[ℓ] within the bounds of Theorem 2",
         published="at every point",
         ours=f"at every point; E[ℓ] from {errors[0]:.4g} to {errors[-1]:.4g}" if contained else "not everywhere",
@@ -122,7 +119,7 @@ def _panel(panel: Panel) -> Iterator[Row]:
         note="exact curves: symveil reproduce --plots DIR",
     )
     end = "small" if panel.tightest_at == 0 else "large"
-    yield _row(
+    yield Row(
         item=f"{item}: where the bounds are tightest",
         published=f"at {end} {panel.variable}",
         ours=f"gap per symbol {gaps[0]:.3g} at the left, {gaps[-1]:.3g} at the right",
@@ -141,7 +138,7 @@ def _theorem_2() -> Iterator[Row]:
         language, epsilon = panel.parameters(value)
         exponential = Exponential(language, epsilon=epsilon, calibration="classic").distances()
         never_worse &= classic_law(language, epsilon).expected_error <= exponential.expected_error
-    yield _row(
+    yield Row(
         item="Theorem 2: never worse than the exponential mechanism",
         published="E[ℓ] ≤ nC/(1+C)",
         ours="holds at every ε of Fig. 2(a)" if never_worse else "fails",
@@ -149,7 +146,7 @@ def _theorem_2() -> Iterator[Row]:
     )
     law = classic_law(*panel.parameters(Fraction(5)))
     total = float(law.probabilities[1:].sum())
-    yield _row(
+    yield Row(
         item="Proof of Theorem 2, eq. 8: Σ P(ℓ) from ℓ = 1, n = 5, m = 2, ε = 5",
         published="1",
         ours=f"{total:.6f}",
@@ -166,7 +163,7 @@ def _equation_5() -> Iterator[Row]:
         for distance in range(language.length + 1)
     )
     ours = classic_law(language, epsilon).expected_error
-    yield _row(
+    yield Row(
         item="E[ℓ] by eq. 4–5 as written and by our integral, n = 5, m = 2, ε = 5",
         published="(no number printed)",
         ours=f"{literal:.9f} and {ours:.9f}",
@@ -195,7 +192,7 @@ def _what_is_left_on_the_table() -> Iterator[Row]:
         published = classic_law(language, Fraction(5)).expected_error
         for mechanism in (Exponential(language, epsilon=5), PermuteAndFlip(language, epsilon=5)):
             error = mechanism.distances().expected_error
-            yield _row(
+            yield Row(
                 item=f"Beyond B26, ε = 5, n = {length}, m = {size}: E[ℓ], Mechanism 1 and our tight {mechanism.name}",
                 published="(no number printed)",
                 ours=f"{published:.6f} and {error:.6f}",
@@ -231,7 +228,7 @@ def experiment(language: RunLanguage, epsilon: Fraction) -> Point:
 
 
 def _mean_error(mechanism: Mechanism, language: RunLanguage) -> float:
-    codes = np.repeat(language.encode(TRIP)[None, :], SAMPLES, axis=0)
+    codes = np.repeat(language.encode(TRIP)[None, :], EXPERIMENT_SAMPLES, axis=0)
     return float(np.count_nonzero(mechanism.release_codes(codes) != codes, axis=1).mean())
 
 
@@ -244,7 +241,7 @@ def road_rows() -> Iterator[Row]:
         point = experiment(language, epsilon)
         ratio = point.flip / point.exponential
         printed = PRINTED.get(epsilon)
-        yield _row(
+        yield Row(
             item=f"Fig. 5, ε = {spelled(epsilon)}: E[ℓ] of permute-and-flip and of the exponential mechanism",
             published=" and ".join(printed) if printed else "(a curve)",
             ours=f"{point.flip:.4g} and {point.exponential:.4g}, ratio {ratio:.3f}",
@@ -252,11 +249,11 @@ def road_rows() -> Iterator[Row]:
             note=f"{note}; agrees: equal below ε = 1, at least 25 % less above 3 (on this network that comes later)",
         )
         error = abs(point.flip_samples - point.flip)
-        yield _row(
+        yield Row(
             item=f"Fig. 5, ε = {spelled(epsilon)}: mean error of 2,000 samples",
             published="close to its expectation",
             ours=f"{point.flip_samples:.4g}, expected {point.flip:.4g}",
-            agrees=error <= 6 * point.flip_deviation / math.sqrt(SAMPLES),
+            agrees=error <= 6 * point.flip_deviation / math.sqrt(EXPERIMENT_SAMPLES),
             note="agreement means within six standard deviations",
         )
     yield from _certified(language, note)
@@ -265,7 +262,7 @@ def road_rows() -> Iterator[Row]:
 def _theorem_3() -> Row:
     language = four_states()
     verdict = audit(PermuteAndFlip(language, epsilon=1, adjacency=1, calibration="classic"))
-    return _row(
+    return Row(
         item="Theorem 3: Mechanism 2 is ε-private, four states, n = 3, ε = 1",
         published="at most 1",
         ours=f"{verdict.worst_epsilon:.6f}",
@@ -279,7 +276,7 @@ def _certified(language: RunLanguage, note: str) -> Iterator[Row]:
         tight = Exponential(language, epsilon=epsilon, adjacency=1)
         flip = PermuteAndFlip(language, epsilon=epsilon, adjacency=1, calibration="classic")
         ours, theirs = tight.distances(TRIP).expected_error, flip.distances(TRIP).expected_error
-        yield _row(
+        yield Row(
             item=f"Beyond B26, ε = {spelled(epsilon)}: E[ℓ], Mechanism 2 and our certified exponential mechanism",
             published="(no number printed)",
             ours=f"{theirs:.4g} and {ours:.4g}",

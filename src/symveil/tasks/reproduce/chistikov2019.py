@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 
 from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.models.labelled_chain import Pair
@@ -14,15 +13,13 @@ from symveil.tasks.verify import compose
 from symveil.verification.privacy_verdict import PrivacyVerdict, shown
 from symveil.verification.verify_privacy import verify_privacy
 
-PAPER = "chistikov2019"
-_row = partial(Row, paper=PAPER)
 
 # Fig. 4b is a picture; these are its points as they can be computed (docs/theory/labelled-chains.md).
 PIN_ALPHAS = (Fraction(1), Fraction(207, 200), Fraction(11, 10), Fraction(6, 5), Fraction(2809, 2209))
 PURE = Fraction(2809, 2209)
 
 
-def rows() -> Iterator[Row]:
+def chistikov2019_rows() -> Iterator[Row]:
     """Every number of C19 §8 next to ours."""
     yield from _pin_rows()
     yield from _response_rows()
@@ -35,7 +32,7 @@ def _pin_rows() -> Iterator[Row]:
     pure = verify_privacy(chain, alpha=PURE)
     yield _exact("Example 31, ε = ln(2809/2209): δ", Fraction(0), pure.delta.upper, pure.delta.exact)
     just_below = verify_privacy(chain, alpha=PURE - Fraction(1, 10**6))
-    yield _row(
+    yield Row(
         item="Example 31: no smaller ε has δ = 0",
         published="ln(2809/2209) is the pure ε",
         ours=f"δ ≥ {float(just_below.delta.lower):.3g} at α a millionth below",
@@ -46,7 +43,7 @@ def _pin_rows() -> Iterator[Row]:
         yield _ordered(f"Fig. 4b, α = {spelled(alpha)}: lv ≤ ld = lgd ≤ bd", verdict)
     close = verify_privacy(chain, alpha="1.035")
     ratio = _largest(close, "ld") / close.delta.upper
-    yield _row(
+    yield Row(
         item="Example 31: ld within about 1.5 of δ for α ≤ 1.035",
         published="about 1.5",
         ours=f"{float(ratio):.4f} at α = 1.035",
@@ -63,7 +60,7 @@ def _response_rows() -> Iterator[Row]:
     both: list[Pair] = [*two.pairs(), ("A|A", "B|B"), ("B|B", "A|A")]
     twice = verify_privacy(two, alpha="36/25", pairs=both)
     yield _exact("Example 32: one respondent twice, α = 36/25: max ld", Fraction(103, 225), _largest(twice, "ld"), True)
-    yield _row(
+    yield Row(
         item="Example 32: one respondent twice, α = 36/25: δ itself",
         published="below ld (“our technique is not optimal”)",
         ours=shown(twice.delta),
@@ -83,7 +80,7 @@ def _largest(verdict: PrivacyVerdict, name: str) -> Fraction:
 
 
 def _exact(item: str, published: Fraction, ours: Fraction, known: bool, note: str = "") -> Row:
-    return _row(
+    return Row(
         item=item,
         published=spelled(published),
         ours=spelled(ours) if known else f"at most {float(ours):.6g}",
@@ -95,7 +92,7 @@ def _exact(item: str, published: Fraction, ours: Fraction, known: bool, note: st
 def _ordered(item: str, verdict: PrivacyVerdict) -> Row:
     """The largest of each over both directions."""
     lv, ld, bd = verdict.delta, _largest(verdict, "ld"), _largest(verdict, "bd")
-    return _row(
+    return Row(
         item=item,
         published="in this order; ld and lgd coincide, bd does not respond to α",
         ours=f"{shown(lv)} ≤ {spelled(ld)} ≤ {spelled(bd)}",

@@ -6,6 +6,7 @@ All papers, and what reproduces each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -40,13 +41,13 @@ FIGURE_5_EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
     """Draw every figure of one paper, or of all, into `folder`; yields each file when it is there."""
-    if paper in (None, jones2019.PAPER):
+    if paper in (None, "jones2019"):
         yield from _jones2019(folder, suffix)
-    if paper in (None, benvenuti2026.PAPER):
+    if paper in (None, "benvenuti2026"):
         yield from _benvenuti2026(folder, suffix)
-    if paper in (None, zhao2025.PAPER):
+    if paper in (None, "zhao2025"):
         yield from _zhao2025(folder)
-    if paper in (None, chistikov2019.PAPER):
+    if paper in (None, "chistikov2019"):
         yield from _chistikov2019(folder, suffix)
 
 
@@ -173,10 +174,10 @@ def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
 
 
 PAPERS = {
-    jones2019.PAPER: (jones2019.rows, jones2019.grid_rows),
-    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026.road_rows),
-    zhao2025.PAPER: (zhao2025.rows,),
-    chistikov2019.PAPER: (chistikov2019.rows,),
+    "jones2019": (jones2019.jones2019_rows, jones2019.grid_rows),
+    "benvenuti2026": (benvenuti2026.benvenuti2026_rows, benvenuti2026.road_rows),
+    "zhao2025": (zhao2025.zhao2025_rows,),
+    "chistikov2019": (chistikov2019.chistikov2019_rows,),
 }
 
 
@@ -193,6 +194,6 @@ def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> 
     names = tuple(PAPERS) if paper is None else (paper,)
     for number, name in enumerate(names):
         named(progress, name)(number, len(names))
-        rows += [row for part in PAPERS[name] for row in part()]
+        rows += [replace(row, paper=name) for part in PAPERS[name] for row in part()]
         named(progress, name)(number + 1, len(names))
     return Reproduction(tuple(rows))

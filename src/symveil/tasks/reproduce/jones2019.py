@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,11 +22,9 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row
 
-PAPER = "jones2019"
-_row = partial(Row, paper=PAPER)
 SENTENCE = "american control conference 2019"
 EPSILONS = (Fraction(10), Fraction(1), Fraction(1, 10), Fraction(0))
-SAMPLES = 5
+PRIVATE_SENTENCES = 5
 GRID_RUNS = 100
 
 # Fig. 5a as printed; samples that lost a blank in print, and so have 31 characters, are left out.
@@ -62,7 +59,7 @@ class ExponentialAtAnyEpsilon(Exponential):
     zero_epsilon_allowed: ClassVar[bool] = True
 
 
-def rows() -> Iterator[Row]:
+def jones2019_rows() -> Iterator[Row]:
     """Every published number of J19 §V and §VII-A next to ours."""
     yield from _automata()
     language = words(sorted(set(SENTENCE)), len(SENTENCE))
@@ -81,7 +78,7 @@ def _automata() -> Iterator[Row]:
     )
     printed = levenshtein_automaton("abc", 2, printed=True)
     wrong = "".join(map(str, printed.misjudged() or ()))
-    yield _row(
+    yield Row(
         item="Algorithm 1: words it accepts, k = 2",
         published="within distance 2 of abc",
         ours=f"accepts {wrong}, at distance {printed.distance(wrong)}; refuses abcc, at distance 1",
@@ -92,7 +89,7 @@ def _automata() -> Iterator[Row]:
 
 
 def _number(item: str, published: int, ours: int, note: str = "") -> Row:
-    return _row(item=item, published=str(published), ours=str(ours), agrees=published == ours, note=note)
+    return Row(item=item, published=str(published), ours=str(ours), agrees=published == ours, note=note)
 
 
 def _case_study(language: FreeLanguage, epsilon: Fraction) -> Iterator[Row]:
@@ -101,14 +98,14 @@ def _case_study(language: FreeLanguage, epsilon: Fraction) -> Iterator[Row]:
     tight = ExponentialAtAnyEpsilon(language, epsilon=epsilon, adjacency=1)
     at = f"Case Study 1, ε = {spelled(epsilon)}"
     assumed = "adjacency 1 and offset 1 assumed: J19 does not state them"
-    yield _row(
+    yield Row(
         item=f"{at}: true loss of the printed law (eq. 18)",
         published=f"at most {spelled(epsilon)}",
         ours=f"{printed.guarantee.epsilon:.6g}",
         agrees=printed.guarantee.epsilon <= epsilon,
         note=f"E1: ρ(ℓ) omits N(ℓ), the number of words at distance ℓ; {assumed}",
     )
-    yield _row(
+    yield Row(
         item=f"{at}: true loss of the right law (eq. 16)",
         published=f"at most {spelled(epsilon)}",
         ours=f"{right.guarantee.epsilon:.6g}",
@@ -128,7 +125,7 @@ def _printed_samples(at: str, epsilon: Fraction, printed: Mechanism, right: Mech
         below = np.cumsum(mechanism.distances().probabilities)
         smallest = min(distances)
         chance = -math.expm1(len(samples) * math.log1p(-min(1 - 1e-16, float(below[smallest]))))
-        yield _row(
+        yield Row(
             item=f"{at}: samples of Fig. 5a under the {name}",
             published=f"distances {', '.join(map(str, distances))}",
             ours=f"P(one this close) = {chance:.3g}",
@@ -138,9 +135,9 @@ def _printed_samples(at: str, epsilon: Fraction, printed: Mechanism, right: Mech
 
 
 def _our_samples(at: str, law: str, mechanism: Mechanism) -> Row:
-    samples = [str(sample) for sample in mechanism.release_many([SENTENCE] * SAMPLES)]
+    samples = [str(sample) for sample in mechanism.release_many([SENTENCE] * PRIVATE_SENTENCES)]
     well_formed = all(len(sample) == len(SENTENCE) and set(sample) <= set(SENTENCE) for sample in samples)
-    return _row(
+    return Row(
         item=f"{at}: samples by the {law}",
         published=" | ".join(PRINTED_SAMPLES[mechanism.epsilon]),
         ours=" | ".join(samples),
@@ -156,7 +153,7 @@ def grid_rows() -> Iterator[Row]:
     size = product_size(language, language.encode(corner_path()))
     note = "the paper's path is a picture; ours goes right, down, right, down … for 18 steps"
     for item, published, ours in (("states", 6194, size.state_count), ("edges", 18762, size.edge_count)):
-        yield _row(
+        yield Row(
             item=f"Case Study 2: {item} of the product automaton",
             published=str(published),
             ours=str(ours),
@@ -164,7 +161,7 @@ def grid_rows() -> Iterator[Row]:
             note=f"{note}; agreement means within 3 %",
         )
     seconds = _grid_seconds(language)
-    yield _row(
+    yield Row(
         item="Case Study 2: set-up and 100 private runs",
         published="193 s + 6.4 s",
         ours=f"{seconds:.4f} s",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 
 from symveil.enforcement.enforce import Enforcement, enforce_opacity
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
@@ -15,14 +14,12 @@ from symveil.verification.opacity.run_observations import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
 from symveil.verification.opacity.violation import violation_probability
 
-PAPER = "zhao2025"
-_row = partial(Row, paper=PAPER)
 
 # Example 5: α, β of the utility 1/(d + β) + α
 OFFSET, SMOOTHING = Fraction(1, 2), Fraction(1)
 
 
-def rows() -> Iterator[Row]:
+def zhao2025_rows() -> Iterator[Row]:
     """Every published number next to ours."""
     yield from _words()
     yield from _first_system()
@@ -36,7 +33,7 @@ def rows() -> Iterator[Row]:
 
 
 def _same(item: str, published: object, ours: object, note: str = "") -> Row:
-    return _row(item=item, published=str(published), ours=str(ours), agrees=str(published) == str(ours), note=note)
+    return Row(item=item, published=str(published), ours=str(ours), agrees=str(published) == str(ours), note=note)
 
 
 def _distance(one: str, other: str, alphabet: str) -> int:
@@ -178,7 +175,7 @@ def _definition_8() -> Iterator[Row]:
 def _true_loss(name: str, enforced: Enforcement) -> Row:
     epsilon = enforced.epsilon
     finite = epsilon is not None and epsilon < float("inf")
-    return _row(
+    return Row(
         item=f"Definition 8, Theorem 1: true ε on Example 4, {name}",
         published="at most ε",
         ours=f"{epsilon:.6g}" if finite else "infinity",
