@@ -153,7 +153,7 @@ DISAGREE = {
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, zhao2025.Row]:
-    found = list(zhao2025.zhao2025_rows())
+    found = reproduce("zhao2025").rows
     assert len({row.item for row in found}) == len(found)
     assert {row.paper for row in found} == {"zhao2025"}
     return {row.item: row for row in found}

@@ -1,4 +1,14 @@
-"""The systems of the papers; those whose figures are pictures are reconstructed: the numbers of the text come out."""
+"""The systems of the papers; those whose figures are pictures are reconstructed: the numbers of the text come out.
+
+The Gainesville chain of B26 §V was not published, so a road network of 43 segments is generated. Crossings form a
+5 × 5 grid; its 40 streets and three diagonals are the segments, and so the states. From a segment one can turn into
+every other segment that shares a crossing with it. Traffic is denser towards the middle: the probability of a turn is
+proportional to the volume of the segment that it leads to, as in counts of drivers. Its trips are drawn from this
+public chain by a fixed seed: no real person drove them.
+
+For tests and benchmarks of large graphs there is a road network of any size: a grid of crossings with one-way streets
+and dead ends, from a public seed. Links are directed: a street that is open both ways is two of them. From a link one
+goes on along every link that leaves its end, back only where there is no other way; some links end nowhere."""
 
 from __future__ import annotations
 
