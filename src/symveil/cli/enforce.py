@@ -86,7 +86,7 @@ def enforce_command(
     first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.parameters.declaration import described
+    from symveil.parameters import described
     from symveil.tasks import enforce_options as options
     from symveil.tasks.enforce import enforce_by_function, enforce_by_policy, enforcement_report
     from symveil.tasks.opacity import load_system

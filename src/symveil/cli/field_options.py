@@ -13,8 +13,8 @@ import click
 
 from symveil.cli.values import DELIMITER, PATH, WHOLE_NUMBER, OneOf, as_typed, option_name
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.parameters import declaration
-from symveil.parameters.declaration import Parameter, parameters_of
+from symveil.parameters import File, Flag, Parameter, Several, Whole, parameters_of
+from symveil.parameters import OneOf as OneWord
 from symveil.tasks.parameters import RunOptions
 
 WIDE_FORM = ("sequence", "separator", "identifier", "delimiter")
@@ -34,7 +34,7 @@ class _Word(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 
     name = "text"
 
-    def __init__(self, domain: declaration.Whole) -> None:
+    def __init__(self, domain: Whole) -> None:
         self._domain = domain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -66,18 +66,18 @@ def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any =
         "required": parameter.required if required is None else required,
     }
     match domain:
-        case declaration.Flag():
+        case Flag():
             settings["is_flag"] = True
-        case declaration.OneOf(others=False):
+        case OneWord(others=False):
             settings["type"] = kind or OneOf(tuple(domain.labels))
-        case declaration.Whole():
+        case Whole():
             settings |= {
                 "type": kind or (_Word(domain) if domain.words else WHOLE_NUMBER),
                 "metavar": domain.placeholder,
             }
-        case declaration.File():
+        case File():
             settings |= {"type": PATH, "metavar": domain.placeholder}
-        case declaration.Several():
+        case Several():
             settings |= {"multiple": True, "metavar": domain.placeholder}
         case _:
             settings |= {"type": kind, "metavar": domain.placeholder}

@@ -13,7 +13,7 @@ import click
 from symveil.cli.field_options import Option, options_of
 from symveil.cli.values import PATH, STEP
 from symveil.errors import InputError, ParameterError, WordError
-from symveil.parameters.declaration import parameters_of
+from symveil.parameters import parameters_of
 
 if TYPE_CHECKING:
     from symveil.languages.language import Language

@@ -1,4 +1,4 @@
-"""The core of every engine, from an Arrow record batch to an Arrow record batch; and what the protocol needs of an engine.
+"""The core of every engine, an Arrow record batch in and one out; and what the release protocol needs of an engine.
 
 The same batch, in any order and cut in any way, gives the same released words, because the bits of a
 record are derived from the release and the record's id alone (`randomness.records`). So a task that

@@ -30,12 +30,12 @@ from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.models.times import Period, WallClock
 from symveil.models.word import Word
-from symveil.parameters.declaration import check_names, shows_fields
+from symveil.parameters import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.compare_tables import HOLDER_ONLY, METRICS, Source, read_both, compared
+from symveil.tasks.compare_tables import HOLDER_ONLY, METRICS, Source, compared, read_both
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
 

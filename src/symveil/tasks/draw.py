@@ -30,7 +30,7 @@ from symveil.models.word import Word, decode
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, shown_at_most, spelled
 from symveil.numbers.texts import percent
-from symveil.parameters.declaration import File, Whole, declared, listing_fields
+from symveil.parameters import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
 from symveil.pictures.plots import SUFFIXES, save_chart

@@ -30,7 +30,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.rationals import Number, exact
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Exact,
     File,
     OneOf,

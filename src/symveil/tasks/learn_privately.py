@@ -35,7 +35,7 @@ from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Domain,
     File,
     Flag,

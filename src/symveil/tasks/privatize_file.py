@@ -38,7 +38,7 @@ from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
-from symveil.parameters.declaration import described, shows_fields
+from symveil.parameters import described, shows_fields
 from symveil.release.batch import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.private_file import PrivateFile

@@ -24,7 +24,7 @@ from symveil.models.names import shown as shown_name
 from symveil.models.names import unlike
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact
-from symveil.parameters.declaration import Domain, Exact, File, Flag, Several, Whole, declared, listing_fields
+from symveil.parameters import Domain, Exact, File, Flag, Several, Whole, declared, listing_fields
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.marks import Chart
 from symveil.pictures.plots import save_chart

@@ -58,7 +58,9 @@ def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
     for epsilon in mechanisms.EPSILONS:
         printed = Jones2019Printed(language, epsilon=epsilon).distances()
         curves.append(Curve(f"as printed, ε = {float(epsilon):g}", printed.distances, printed.probabilities, "dashed"))
-    right = mechanisms.ExponentialAtAnyEpsilon(language, epsilon=1, utility="inverse", calibration="classic").distances()
+    right = mechanisms.ExponentialAtAnyEpsilon(
+        language, epsilon=1, utility="inverse", calibration="classic"
+    ).distances()
     curves.append(Curve("right law, ε = 1", right.distances, right.probabilities))
     path = folder / f"jones2019_case_study_1.{suffix}"
     save_chart(
