@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options, options_of
-from symveil.cli.output import command, print_result, require_different, require_suffix
-from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import (
+from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options, options_of
+from symveil.cli.options import (
     choice_option,
     file_option,
     json_option,
@@ -20,7 +18,8 @@ from symveil.cli.single_options import (
     secret_option,
     unobservable_option,
 )
-from symveil.cli.values import PATH
+from symveil.cli.output import command, print_result, require_different, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.errors import InputError
 
 

@@ -11,12 +11,13 @@ from symveil.cli.field_options import options_of
 from symveil.cli.options import (
     MechanismOptions,
     WordOptions,
+    json_option,
     mechanism_options_without_epsilon,
+    number_option,
     optional_word_options,
 )
 from symveil.cli.output import command, print_result, require_different, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from symveil.cli.options import (
     LanguageOptions,
     MechanismOptions,
     WordOptions,
+    json_option,
     language_options,
     mechanism_options,
+    number_option,
     word_options,
 )
 from symveil.cli.output import command, print_json, print_notes, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
