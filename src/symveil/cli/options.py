@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once: one name, one metavar, one wording; and what they add up to."""
+"""Options that several commands share, each declared once with one wording; and what they add up to."""
 
 from __future__ import annotations
 
