@@ -37,14 +37,22 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_spec import CentralSpec, queries_of
+from symveil.release.central_job import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
-from symveil.tasks.central_files import zones_digest
-from symveil.tasks.check_tables import check_table, is_of_times, question_of
-from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
+from symveil.tasks.central_files import needs_model_as_rule, zones_digest
+from symveil.tasks.checks import (
+    Check,
+    check_table,
+    compared,
+    is_of_times,
+    output_bytes,
+    promise_fault,
+    question_of,
+    same_model,
+    schema_fields,
+)
 from symveil.tasks.count import CountOptions
-from symveil.tasks.declared_rules import needs_model_as_rule
 from symveil.tasks.synthesize import synthetic_columns
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}

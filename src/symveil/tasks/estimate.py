@@ -31,8 +31,15 @@ from symveil.mechanisms.edit_channel.mechanism import EditChannel
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import noise_of, noise_of_mechanism
 from symveil.release.spec import LocalSpec
-from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
-from symveil.tasks.estimate_times import DURATIONS, TIMED, estimate_times
+from symveil.tasks.estimate_runs import (
+    DURATIONS,
+    TIMED,
+    OwnStatistic,
+    chain_table,
+    estimate_times,
+    iterated_vectors,
+    run_table,
+)
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""
