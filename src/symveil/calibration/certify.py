@@ -16,21 +16,67 @@ last two at once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
+
+import numpy as np
 
 from symveil.calibration.answers import Rates
 from symveil.calibration.block_bounds import chain_boxes, loss_by_boxes
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
 from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate
-from symveil.calibration.spread import loss_by_spread
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import loss_by_windows, wide_windows
 from symveil.languages.costs import hamming
-from symveil.languages.runs import endless
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage, endless
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress, named, silent
+
+_SMALLEST, _LARGEST = 2.0**-600, 2.0**600
+
+
+def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> float:
+    """A bound on ln Z(v)/Z(w) over all pairs of words, adjacent or not; infinite where floats give none."""
+    weights = RunWeights(language=language, rate=rate, with_prior=with_prior)
+    graph, decay, excess, weight = language.graph, weights.mismatch, weights.match_excess, weights.edge_weights
+    most = graph.accepting.astype(np.float64)
+    least, blank = most.copy(), most.copy()
+    symbols = language.largest_distance
+    for left in range(1, symbols + 1):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            reached = weight * most[graph.target]
+            most = decay * graph.sum_over(reached) + excess * graph.sum_over(reached, np.maximum)
+            unmatched = decay * weight * blank[graph.target]
+            all_unmatched = graph.sum_over(unmatched)
+            # the other edges' weight is positive: what cancels is rounded down, to 0 at worst
+            others = np.maximum(all_unmatched[graph.source] * (1 - 1e-9) - unmatched, 0.0)
+            own = weight * least[graph.target] + others
+            own[~language.alive[left - 1][graph.target]] = np.inf
+            least = graph.sum_over(own, np.minimum, np.inf)
+            least[np.isinf(least)] = 0.0
+            blank = all_unmatched
+        scale = math.frexp(float(most.max()))[1]
+        most = np.ldexp(most, -scale)
+        least, blank = np.ldexp(least, -scale), np.ldexp(blank, -scale)
+    ratio = 1.0
+    for state in language.secret_starts:
+        if not (least[state] > _SMALLEST and most[state] < _LARGEST):
+            return math.inf
+        ratio = max(ratio, most[state] / least[state])
+    rounded = (symbols + 1) * (graph.widest + 16) * 2.0**-50
+    return math.log(ratio) * (1 + 2.0**-50) + 2 * rounded
+
+
+def loss_by_spread(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+    """The loss at a rate of exponential weights by Hamming distance, for words of one length; None without a bound."""
+    if weighting.with_shorter:
+        return None
+    bound = spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
+    return ProvedLoss(weighting.farthest * rate + Fraction(bound), "certified") if bound < math.inf else None
+
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
 _SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
