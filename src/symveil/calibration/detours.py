@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, has_hidden_start
+from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, at_once, has_hidden_start, slices
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
-from symveil.calibration.costs.outcome import at_once, slices
 from symveil.calibration.counting_loops import Ends, Windows, worst_spans
 from symveil.graphs.csr import offsets, spread
 

@@ -21,11 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.costs.blocks import Kind, tail_of
+from symveil.calibration.costs.blocks import Kind, Node, tail_of
 from symveil.calibration.costs.box_loops import Slots, enclose, enclose_longer, next_boxes
 from symveil.calibration.costs.context_loops import context_boxes
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
-from symveil.calibration.costs.outcome import Node
 from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import Csr, offsets, spread
 from symveil.trellis.passes import Trellis, backward

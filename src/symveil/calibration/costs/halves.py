@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from symveil.calibration.costs.blocks import Groups
+from symveil.calibration.costs.blocks import Groups, at_once, slices
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.half_loops import path_weights, second_halves
-from symveil.calibration.costs.outcome import at_once, slices
 
 _MOST_BYTES = 400 << 20  # for the second halves of paths
 _WORTH_A_THREAD = 64  # halves of paths

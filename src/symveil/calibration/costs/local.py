@@ -17,12 +17,23 @@ import numpy as np
 from symveil.calibration.costs.ball_block_loops import open_pairs, path_extremes, prove_pairs
 from symveil.calibration.costs.ball_loops import NearStates, next_ball_boxes
 from symveil.calibration.costs.balls import Balls
-from symveil.calibration.costs.blocks import FINAL, WHOLE, BlockValues, Groups, Kind, block_groups, classes
+from symveil.calibration.costs.blocks import (
+    FINAL,
+    WHOLE,
+    BlockValues,
+    Groups,
+    Kind,
+    LossyPair,
+    Outcome,
+    at_once,
+    block_groups,
+    classes,
+    slices,
+)
 from symveil.calibration.costs.box_loops import Slots, enclose
 from symveil.calibration.costs.boxes import slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.costs.halves import numbered
-from symveil.calibration.costs.outcome import LossyPair, Outcome, at_once, slices
 from symveil.graphs.csr import offsets
 
 _MOST_BYTES = 600 << 20  # for the boxes of one side
