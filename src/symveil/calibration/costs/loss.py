@@ -14,11 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.costs.balls import balls_within, has_balls
 from symveil.calibration.costs.blocks import Kind, LossyPair, Outcome, kinds, root_work, total_over_blocks, worths
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.local import LocalSearch
+from symveil.calibration.costs.local import LocalSearch, balls_within, has_balls
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
