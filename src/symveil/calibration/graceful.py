@@ -22,12 +22,11 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates, language_digest
-from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import LossyPair, root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
+from symveil.calibration.costs.pairs import Bracket, Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.effort import is_compared_by_halves, is_quick_by_halves, splits

@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates
-from symveil.calibration.bracket import Bracket
 from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.certify import quick_loss, quick_rate
 from symveil.calibration.costs.loss import (
@@ -23,7 +22,7 @@ from symveil.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
+from symveil.calibration.costs.pairs import Bracket, Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
 from symveil.calibration.search import begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
