@@ -17,8 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.search import rounded_down
+from symveil.calibration.search import CertifiedRate, rounded_down
 from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew

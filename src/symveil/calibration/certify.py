@@ -24,9 +24,8 @@ import numpy as np
 
 from symveil.calibration.answers import Rates
 from symveil.calibration.block_bounds import chain_boxes, loss_by_boxes
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, CertifiedRate, ProvedLoss, largest_rate
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import loss_by_windows, wide_windows
 from symveil.languages.costs import hamming

@@ -22,7 +22,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates, language_digest
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import LossyPair, root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
@@ -35,7 +34,15 @@ from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.limits import LIMITS
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, begin_search, largest_rate, rounded_down
+from symveil.calibration.search import (
+    EXACT_EVALUATIONS,
+    EXACT_TOLERANCE,
+    CertifiedRate,
+    ProvedLoss,
+    begin_search,
+    largest_rate,
+    rounded_down,
+)
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.blocks import Kind, LossyPair, Outcome, kinds, root_work, total_over_blocks, worths
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
@@ -22,6 +21,7 @@ from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.word import Codes

@@ -13,8 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
-from symveil.calibration.search import rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals

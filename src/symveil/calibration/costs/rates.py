@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.certify import quick_loss, quick_rate
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
@@ -24,7 +23,7 @@ from symveil.calibration.costs.loss import (
 )
 from symveil.calibration.costs.pairs import Bracket, Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.search import begin_search, rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent

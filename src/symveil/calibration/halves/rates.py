@@ -20,14 +20,13 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import total_over_blocks
 from symveil.calibration.costs.pairs import Bracket, pair_losses, pairs_of_public_words, worse_pair
 from symveil.calibration.halves.blocks import BlockComparison
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, TooLight
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.search import begin_search, rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.numbers.progress import Progress
