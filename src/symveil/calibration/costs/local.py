@@ -33,9 +33,8 @@ from symveil.calibration.costs.blocks import (
     slices,
 )
 from symveil.calibration.costs.box_loops import Slots, enclose
-from symveil.calibration.costs.boxes import slack_of, slot_plan
+from symveil.calibration.costs.boxes import numbered, slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
-from symveil.calibration.costs.halves import numbered
 from symveil.graphs.csr import offsets
 from symveil.languages.costs import INFINITE
 
