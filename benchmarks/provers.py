@@ -32,8 +32,8 @@ from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
-from symveil.calibration.effort import is_compared_by_halves
 from symveil.calibration.halves.rates import rate_by_halves
+from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.search import largest_rate
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search

@@ -25,12 +25,11 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import splits
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.limits import LIMITS, splits
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.road_network import town

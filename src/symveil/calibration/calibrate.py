@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from symveil.calibration.effort import is_compared_by_halves
+from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.progress import Progress

@@ -28,12 +28,11 @@ from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.pairs import Bracket, Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import is_compared_by_halves, is_quick_by_halves, splits
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.limits import LIMITS, is_compared_by_halves, is_quick_by_halves, splits
 from symveil.calibration.search import (
     EXACT_EVALUATIONS,
     EXACT_TOLERANCE,
