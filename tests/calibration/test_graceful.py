@@ -27,8 +27,7 @@ from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
-from symveil.calibration.halves.groups import Worst
-from symveil.calibration.halves.tables import HalfTables
+from symveil.calibration.halves.tables import HalfTables, Worst
 from symveil.calibration.limits import LIMITS, splits
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError

@@ -19,10 +19,9 @@ from symveil.calibration import certify
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.calibration.halves import rates
-from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
-from symveil.calibration.halves.tables import Half, HalfTables
+from symveil.calibration.halves.tables import Half, HalfTables, Worst
 from symveil.calibration.limits import LIMITS, all_certificates_are_quick, halves_work
 from symveil.calibration.weighting import Weighting
 from symveil.examples.road_network import town

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.estimation.edit_lengths import length_indicators
 from symveil.estimation.edit_tables import EditNoise, EditTables
 from symveil.estimation.statistics import Batch, read_statistic

@@ -7,7 +7,7 @@ For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is e
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
   with too many pairs of paths (dense graphs, large b) get a looser bound, or the classic one;
 * small systems of any kind: windows (`windows`): certified;
-* anything: the largest Z over the smallest (`spread`), useful at large rates only;
+* anything: the largest Z over the smallest (`spread_bound`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.
 
 On a chain of 100,000 states the boxes would take 1.3 TB and an hour per rate, so such graphs get the
@@ -38,7 +38,18 @@ _SMALLEST, _LARGEST = 2.0**-600, 2.0**600
 
 
 def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> float:
-    """A bound on ln Z(v)/Z(w) over all pairs of words, adjacent or not; infinite where floats give none."""
+    """A bound on ln Z(v)/Z(w) over all pairs of words, adjacent or not; infinite where floats give none.
+
+    With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own state t, at
+    least W_k(t):
+
+        V_k(y) = z·Σ T V_{k−1}(y') + (1−z)·max T V_{k−1}(y')          one symbol at most matches,
+        W_k(t) = min over the word's next edge t → t' of T W_{k−1}(t') + z·Σ_{others} T B_{k−1}(y'),
+        B_k(y) = z·Σ T B_{k−1}(y')                                      nothing matches.
+
+    The bound does not ask how far w and v are apart, so it grows with the length of the words; it wins over the classic
+    ηd where η is large. One pass over the edges per symbol.
+    """
     weights = RunWeights(language=language, rate=rate, with_prior=with_prior)
     graph, decay, excess, weight = language.graph, weights.mismatch, weights.match_excess, weights.edge_weights
     most = graph.accepting.astype(np.float64)
@@ -94,16 +105,8 @@ def quick_rate(
     Answers are cached (`answers`); what comes from the disk is proved once more before it is used: one evaluation
     instead of a search.
 
-    Parameters
-    ----------
-    weighting
-        Exponential weights by Hamming distance, without a balance.
-    epsilon
-        The budget.
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
-    claimed
-        A rate to be proved, in one evaluation; the classic rate is the answer where it loses more.
+    The weights are exponential by Hamming distance, without a balance. A claimed rate is proved in one evaluation; the
+    classic rate is the answer where it loses more.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -83,12 +83,8 @@ class Steps:
 def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, float]:
     """For every kind of block that fits, a bound on ln Z(v)/Z(w) of words that differ in one of them, rounded up.
 
-    Parameters
-    ----------
-    graph
-        A chain's, by Hamming distance; with or without a balanced prior.
-    left, right
-        Its boxes, of all states.
+    The graph is a chain's, by Hamming distance, with or without a balanced prior; the boxes are those of all its
+    states.
     """
     steps = _steps(graph, left)
     ends = _known_rows(right, graph.steps, forwards=False)

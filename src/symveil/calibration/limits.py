@@ -1,4 +1,4 @@
-"""How much is computed for a certificate: words, multiplications and bytes, never a clock.
+"""How much is computed for a certificate, in words, multiplications and bytes, never by a clock; what one takes.
 
 Which certificates are made depends on the model and on these alone, so that a mechanism has the same rate on every
 machine.

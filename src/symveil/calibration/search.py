@@ -1,4 +1,4 @@
-"""Looking for the largest rate whose proved loss stays within the budget, in few evaluations.
+"""What a calibration proves, and the search for the largest rate whose proved loss stays within the budget.
 
 See docs/theory/certificates.md.
 
@@ -170,13 +170,7 @@ def no_searches() -> Iterator[None]:
 
 
 def begin_search(what: str) -> None:
-    """Count a search that begins now.
-
-    Parameters
-    ----------
-    what
-        What is searched for, in public words.
-    """
+    """Count a search that begins now."""
     if _all_known.get():
         raise AssertionError(f"{what}: searched for after calibration")
     for each in _counters.get():

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb, arb_series, ctx
 from numpy.typing import NDArray
 
-from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
+from symveil.calibration.edit_channel import ChannelParameters, inserted_above
 from symveil.estimation.presence import USEFUL
 from symveil.estimation.statistics import Batch
 from symveil.estimation.table import EstimatedTable, TableEstimator, Target, Variances, factors

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
+from symveil.calibration.edit_channel import ChannelParameters, inserted_above, mean_inserted
 from symveil.errors import InputError
 from symveil.estimation.statistics import Batch, Statistic
 from symveil.estimation.substitution_tables import transition_table

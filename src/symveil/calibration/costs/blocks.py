@@ -1,4 +1,4 @@
-"""Which blocks two adjacent words can differ in: kinds, lengths, positions, and all paths that they may take.
+"""Which blocks two adjacent words can differ in: kinds, lengths, positions, all their paths, and what is known of them.
 
 See docs/theory/certificates.md, *Blocks*. On a chain two adjacent words differ in maximal blocks, swapping one block
 keeps a word feasible, and the loss is a sum over blocks. Elsewhere differences are swapped from left to right: what

@@ -4,14 +4,14 @@ See docs/theory/certificates.md, *Boxes*. At step j the word is in the state x a
 hold α(y, φ)/α(x, ·) for every word, and β(y, φ)/β(x, ·) on the other side, the mismatch of y at step j itself left
 out. A slot is the hull over a range of steps; near both ends of a word every step has a slot of its own.
 
-Windows: a state of a word together with the few states before it, or after it, as the rows of tables of boxes.
+*Windows* are a state of a word together with the few states before it, or after it, as the rows of tables of boxes.
+Row x < K is the state x with nothing known beside it. Every other row adds one state, `farthest`, to its `parent`. Rows
+of the full length h have no longer ones: beyond them the anchor moves instead, one state towards the known ones.
 
-See docs/theory/certificates.md, *Boxes*. Row x < K is the state x with nothing known beside it. Every other row adds
-one
-state, `farthest`, to its `parent`. Rows of the full length h have no longer ones: beyond them the anchor moves instead,
-one state towards the known ones.
-
-Symbols around the blocks of one class of positions, for the search: which there can be, and the boxes they give.
+*Halves*: with lo ≤ α ≤ hi and lo' ≤ β ≤ hi' at the two ends of a block, a path p weighs at least lo·P_p·lo' and at most
+hi·P_p·hi', whatever surrounds it; Z(v)/Z(w) is at most v's most over w's least. That is two numbers for each path
+instead of a vector for each pair. Paths share their halves: a vector is moved along the first half of a path from its
+left end, another along the second half from its right end, and a path is a product of the two.
 """
 
 from __future__ import annotations

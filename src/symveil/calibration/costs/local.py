@@ -1,6 +1,8 @@
 """The search for the worst block on large graphs: over balls, a few states at a time, with memory linear in the states.
 
-See docs/theory/certificates.md, *Balls*. Boxes are kept over balls. Blocks are looked at for a few starting states at a
+See docs/theory/certificates.md, *Balls*. On a large graph almost all weight of what a word is compared with lies near
+the word. Vectors and boxes are kept over the ball of the word's own state; all that is outside is one number: on the
+left the sum of everything there, on the right the largest. Blocks are looked at for a few starting states at a
 time: first by the most and the least of each path, at all positions together and then at fewer; pairs that are left get
 symbols around them until they are proved or their budget is spent. What comes out is what `search.BlockSearch.largest`
 gives: a bound on every pair, and a pair to begin a search for bad words with.
@@ -77,16 +79,9 @@ def has_balls(graph: CostGraph) -> bool:
 def balls(graph: CostGraph, radius: int, *, steps: int = 1, most: int | None = None) -> Balls | None:
     """The ball of every state: what is at most `radius` levels away at some position, and what shares a neighbour.
 
-    Parameters
-    ----------
-    graph
-        A chain whose states have symbols of their own (`has_balls`).
-    radius
-        How many levels.
-    steps
-        Also the states that have a state in common with t so many steps before or after.
-    most
-        None is the answer where a ball would have more states on average.
+    The graph is a chain whose states have symbols of their own (`has_balls`). `radius` counts levels; the states are
+    added that have a state in common with t up to `steps` steps before or after. None where a ball would have more than
+    `most` states on average.
     """
     costs, size = graph.weights.costs, graph.size
     entered = np.diff(graph.back) > 0

@@ -51,21 +51,10 @@ def proved_loss(
 ) -> ProvedLoss:
     """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
 
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency.
-    rate
-        η of the exponential weights, or the height of a staircase's steps.
-    epsilon
-        If given, the search ends as soon as it has proved that the loss is at most that, or found a pair above it.
-    nodes
-        How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
-        is sound, 0 too.
-    patient
-        Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
+    The rate is η of exponential weights, or the height of a staircase's steps. With ε the search ends as soon as it has
+    proved that the loss is at most that, or found a pair above it. `nodes` is how many nodes may be split for each kind
+    of block: any number is sound, 0 too; None: as many as take some seconds. `patient`: boxes may take half a minute,
+    to know more of the words around a block (`can_be_patient`).
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

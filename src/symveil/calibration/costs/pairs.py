@@ -1,8 +1,11 @@
-"""Pairs of words and what they lose: the lower end of a certificate, in floats.
+"""Pairs of words and what they lose, in floats: they tell a search for a rate how much can be left to find.
 
 See docs/theory/certificates.md, *Refinement*. A pair of feasible adjacent words loses at least what the released word
 that is one of them shows. Pairs that a search over blocks found differ in one block; changing them a symbol at a time,
 both words alike or one of them alone, finds pairs that lose more, also with several blocks.
+
+Nothing is assumed about how the loss depends on the rate: the smallest rate at which a known pair loses more than ε is
+a limit for any proof.
 """
 
 from __future__ import annotations
@@ -104,18 +107,7 @@ def rate_ruled_out(
 ) -> Fraction:
     """A rate at which one of the pairs loses more than ε, to so many digits; `limit` where none does there.
 
-    Parameters
-    ----------
-    weighting
-        What the pairs are weighted by.
-    epsilon
-        The budget.
-    pairs
-        Adjacent words.
-    limit
-        No larger rate is of use.
-    digits
-        How close it is to a rate at which none of them does.
+    No rate above `limit` is of use.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -177,15 +169,7 @@ def is_feasible(language: RunLanguage, codes: Codes) -> NDArray[np.bool_]:
 
 
 class Bracket:
-    """The rates between which the largest one lies that keeps a budget, as far as it is known.
-
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency.
-    epsilon
-        The budget.
-    """
+    """The rates between which the largest one lies that keeps a budget, as far as it is known."""
 
     def __init__(self, weighting: Weighting, epsilon: Fraction) -> None:
         self.weighting, self.epsilon = weighting, epsilon
