@@ -24,7 +24,7 @@ from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
 from symveil.models.word import Codes
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
 
 THREADS = 2
