@@ -118,17 +118,18 @@ def halves_work(weighting: Weighting) -> float:
     graph = language.graph
     if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
         return math.inf
-    if language.length < weighting.adjacency + 3:
+    length, public = language.length, language.public_start
+    split = splits(length, weighting.adjacency, public_start=public)
+    two = weighting.adjacency == _TWO_POSITIONS
+    if length <= (2 + _TWO_POSITIONS if two else split[1]):  # no symbol after the last cut
         return math.inf
     states = graph.edge_count + 1 if weighting.balanced else graph.state_count
     width = float(states * cost.phases)
     counts = _path_counts(language)
-    length, public = language.length, language.public_start
-    if weighting.adjacency == _TWO_POSITIONS:
+    if two:
         cut = halves_at(length, public_start=public)
         halves, multiplying = max(counts[cut], counts[length - cut]), _NARROW
     else:
-        split = splits(length, weighting.adjacency, public_start=public)
         halves, multiplying = max(counts[split[1] - 1], counts[length - split[0] - 1]), 1.0
     # about: paths from the start
     if halves * width * 8 > LIMITS.now.halves_bytes:
