@@ -24,8 +24,8 @@ from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError
-from symveil.estimation.names import LONGEST_GRAM
-from symveil.estimation.statistics import Indices, Statistic, read_statistic
+from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
+from symveil.estimation.table import Indices
 from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
