@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
     from symveil.bounds.lower_bound import LowerBound, lower_bound
-    from symveil.calibration.edit_channel_loss import ChannelParameters
+    from symveil.calibration.edit_channel import ChannelParameters
     from symveil.central.counts import PrivateCounts
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language

@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_tables import (
     SMALLEST_UNCHANGED,

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import NDArray
 
-from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
+from symveil.calibration.edit_channel import ChannelParameters, inserted_above, none_inserted
 from symveil.laws.law import DistanceLaw
 from symveil.models.word import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
