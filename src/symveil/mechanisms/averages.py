@@ -14,7 +14,7 @@ from symveil.bounds.prior import Prior
 from symveil.languages.any_length import AnyLength
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
-from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
+from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes

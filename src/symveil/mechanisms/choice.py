@@ -36,14 +36,14 @@ from symveil.laws.parameters import (
     read_utility,
 )
 from symveil.mechanisms.cost_weighted import read_cost
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.law import parameter_names
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol

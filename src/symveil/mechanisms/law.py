@@ -24,7 +24,7 @@ from symveil.languages.language import Language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, How
 from symveil.laws.parameters import Adjacency
-from symveil.mechanisms.optimal.law import SolvedLaw
+from symveil.mechanisms.optimal_law import SolvedLaw
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import exact, spelled
 

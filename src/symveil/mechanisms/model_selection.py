@@ -36,9 +36,9 @@ from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Codes
 

@@ -19,12 +19,12 @@ from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice, requested_choice
 from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode

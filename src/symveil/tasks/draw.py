@@ -21,8 +21,8 @@ from symveil.laws.parameters import Adjacency
 from symveil.laws.protection import typical_words
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode
 from symveil.numbers.progress import Progress

@@ -19,7 +19,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from symveil.bounds.prior import Floats
 from symveil.calibration.search import begin_search
 from symveil.errors import ParameterError
-from symveil.mechanisms.optimal.programme import Programme
+from symveil.mechanisms.optimal_programme import Programme
 from symveil.numbers.conversions import exp_enclosure
 from symveil.numbers.once import Memo, computed_once
 

@@ -30,7 +30,7 @@ from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
-from symveil.mechanisms.attacker.windows import (
+from symveil.mechanisms.attacker_windows import (
     FAILS,
     Floats,
     Losses,

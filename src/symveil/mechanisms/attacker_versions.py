@@ -19,8 +19,8 @@ from symveil.errors import ParameterError
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
-from symveil.mechanisms.attacker.windows import Floats, mean_interval
+from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
+from symveil.mechanisms.attacker_windows import Floats, mean_interval
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes

@@ -37,7 +37,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
-from symveil.mechanisms.edit_channel.law import ChannelForward, edits_law
+from symveil.mechanisms.edit_channel_law import ChannelForward, edits_law
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism

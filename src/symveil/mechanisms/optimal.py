@@ -28,8 +28,8 @@ from symveil.mechanisms.cost_weighted import chosen_cost, read_cost
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
-from symveil.mechanisms.optimal.programme import NumberedWords, Programme
+from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
+from symveil.mechanisms.optimal_programme import NumberedWords, Programme
 from symveil.models.word import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once

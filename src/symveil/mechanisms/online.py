@@ -30,7 +30,7 @@ from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounde
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.batch import OnlineBatch, steps_to_each
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
