@@ -36,9 +36,9 @@ from symveil.laws.parameters import (
     read_utility,
 )
 from symveil.mechanisms.cost_weighted import read_cost
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.law import parameter_names
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
@@ -468,7 +468,7 @@ def requested_choice(
     settled
         Fields that the function settles itself, so that they cannot be named.
 
-    >>> from symveil.mechanisms.choice_parameters import ChoiceParameters
+    >>> from symveil.laws.parameters import ChoiceParameters
     >>> class Named(ChoiceParameters):
     ...     keep: tuple[str, ...]
     >>> named = {"epsilon": 1, "keep": ("town",)}

@@ -31,8 +31,7 @@ from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.draw_loops import LANES
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
-from symveil.languages.run_draws import draw_rows
-from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws import draw_many, draw_rows
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage

@@ -15,9 +15,9 @@ from symveil.errors import ParameterError
 from symveil.languages.any_length import AnyLength
 from symveil.languages.language import Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
+from symveil.laws.parameters import EveryChoiceParameter
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice, requested_choice
-from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential

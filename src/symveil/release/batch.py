@@ -1,7 +1,7 @@
 """The core of every engine: a pure function from an Arrow record batch to an Arrow record batch.
 
 The same batch, in any order and cut in any way, gives the same released words, because the bits of a
-record are derived from the release and the record's id alone (`randomness.records`). So a task that
+record are derived from the release and the record's id alone (`randomness.bits`). So a task that
 is run again releases nothing new.
 """
 

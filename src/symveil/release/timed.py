@@ -1,6 +1,6 @@
 """Releases of events with their times: the public grid of times, the law of an event, and what both promise.
 
-On an alphabet one budget covers symbol and time (the joint staircase, `laws.event_law`): every changed event costs at
+On an alphabet one budget covers symbol and time (the joint staircase, `mechanisms.timed_events`): every changed event costs at
 most ε/b. On a model words come from the mechanism at its share of ε, and times from the same law without symbols.
 """
 
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.formats.sequences.records import HOURS, TIME
-from symveil.laws.event_law import EventLaw
 from symveil.laws.guarantee import LossCurve
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.timed_events import EventDraws, choose_event_law
+from symveil.mechanisms.timed_events import EventDraws, EventLaw, choose_event_law
 from symveil.models.times import (
     MICROSECONDS,
     UNKNOWN,

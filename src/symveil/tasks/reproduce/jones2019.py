@@ -17,8 +17,8 @@ from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_size
 from symveil.languages.runs import RunLanguage, runs
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row
