@@ -19,7 +19,7 @@ from symveil.central.noise import NoisyTable
 from symveil.central.support import Support
 from symveil.central.word_law import FEATURES, Floats, Trellis, no_parameters
 from symveil.estimation.statistics import Batch
-from symveil.languages.any_length import AnyLength, runs_of_any_length
+from symveil.languages.language import AnyLength, runs_of_any_length
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 Tables = dict[str, Floats]

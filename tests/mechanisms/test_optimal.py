@@ -21,8 +21,8 @@ from scipy.optimize import linprog
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
+from symveil.languages.language import runs_of_any_length
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.limits import LIMITS

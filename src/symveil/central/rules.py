@@ -24,8 +24,8 @@ from symveil.central.support import MOST_SUMS, Support
 from symveil.central.word_law import Floats, Parameters, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.statistics import Batch, Indices
-from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.language import runs_of_any_length
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 

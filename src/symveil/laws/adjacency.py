@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language, require_language
+from symveil.languages.language import AnyLength, Language, require_language
 from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words

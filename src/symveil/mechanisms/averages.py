@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import Prior
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ModelError, ParameterError
-from symveil.languages.any_length import AnyLength, gathered
 from symveil.languages.free import resample_ragged
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language, gathered
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, ReleaseChain
 from symveil.mechanisms.exponential import Exponential
@@ -46,7 +45,7 @@ class ByLength(Mechanism):
     """A mechanism for each length of the words over an alphabet, or of a model's words.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> from symveil.randomness import NotPrivateSeededBits
     >>> family = sv.select_mechanism(words_of_any_length("abc"), epsilon=3)
     >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])

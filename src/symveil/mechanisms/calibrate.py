@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symveil.errors import FileError, InputError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language
 from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms.averages import mean_error
 from symveil.mechanisms.by_length import ByLength

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import NotPrivateError, ParameterError, either
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel, require_words
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.parameters import (

@@ -12,8 +12,7 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 
 from symveil.errors import ParameterError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language, require_language
+from symveil.languages.language import AnyLength, Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.parameters import EveryChoiceParameter
 from symveil.mechanisms.by_length import ByLength

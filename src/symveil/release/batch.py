@@ -94,7 +94,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> mechanism = sv.select_mechanism(words_of_any_length("ab"), epsilon=1)
     >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
@@ -142,7 +142,7 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
     Readers cut by the symbols that occur; those that are released may be longer.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
     >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y", "z"], "s": [["a"] * 4, ["a"], ["a"] * 9]})

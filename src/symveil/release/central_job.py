@@ -17,7 +17,7 @@ from symveil.errors import FileError, only_our_errors
 from symveil.estimation.statistics import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.ledger.charging import in_parts
 from symveil.models.attributes import PublicValues
 from symveil.models.names import look_alike, tell_alike

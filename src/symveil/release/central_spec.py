@@ -13,8 +13,8 @@ from typing import Any
 from symveil.central.cells import GRID
 from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.formats.manifest import CENTRAL_FORMAT, Manifest
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.composition import approximate_loss

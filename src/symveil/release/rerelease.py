@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
-from symveil.languages.any_length import gathered
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
+from symveil.languages.language import gathered
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism

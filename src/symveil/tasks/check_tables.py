@@ -22,7 +22,7 @@ from symveil.central.time_counts import released_times
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import only_file_errors
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.release.central_spec import queries_of
 from symveil.tasks.central_files import read_table, zones_digest
 from symveil.tasks.checks import Check

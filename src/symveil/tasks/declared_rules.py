@@ -10,8 +10,8 @@ from symveil.central.support import Support
 from symveil.central.word_law import no_parameters
 from symveil.errors import ParameterError
 from symveil.formats.models.model_files import load_word_model
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model, require_words
+from symveil.languages.language import AnyLength
 
 
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:

@@ -20,7 +20,7 @@ from symveil.estimation.hidden_chain import HiddenChain, ReleasedOfLength
 from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
 from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.table import FEWEST, EstimatedTable, group_count, projected, shares_of_rows
-from symveil.languages.any_length import gathered
+from symveil.languages.language import gathered
 from symveil.mechanisms.online import Online
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.numbers.texts import percent
