@@ -45,13 +45,6 @@ def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
 def require_spellable(value: Fraction, name: str) -> Fraction:
     """`value`, if a manifest can spell it so that anyone who checks the manifest reads the same number again.
 
-    Parameters
-    ----------
-    value
-        An exact parameter.
-    name
-        What a refusal calls it.
-
     >>> require_spellable(Fraction(1, 3), "epsilon")
     Fraction(1, 3)
     """

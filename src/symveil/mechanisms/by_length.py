@@ -106,13 +106,7 @@ class ByLength(Mechanism):
         return self.adjacency > LIMITS.now.shared_adjacency or self._shared_at(self.adjacency) is None
 
     def calibrated(self, lengths: Lengths) -> Self:
-        """The same with the laws of words of these lengths: of other lengths it releases none.
-
-        Parameters
-        ----------
-        lengths
-            The public lengths that occur.
-        """
+        """The same with the laws of words of these lengths: of other lengths it releases none."""
         if not self.needs_lengths:
             for shorter in range(1, self.adjacency + 1):
                 _ = self._of(shorter).law
@@ -197,25 +191,13 @@ class ByLength(Mechanism):
         return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
 
     def loss_beyond(self, distance: int) -> float:
-        """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model."""
         if self._words.graph is None or self.choice.grace is None or self.choice.adjacency == "all":
             return super().loss_beyond(distance)
         return at_least(self.choice.grace * self.epsilon * distance / self.adjacency)
 
     def curve(self, lengths: Lengths) -> LossCurve:
-        """The loss at every distance of words of these public lengths: that of the length which loses most.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur.
-        """
+        """The loss at every distance of words of these public lengths: that of the length which loses most."""
         rates: list[tuple[int, Fraction]] = []
         parts: list[Mechanism] = []
         for length in np.unique(lengths[lengths > 0]).tolist():

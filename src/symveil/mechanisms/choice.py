@@ -457,16 +457,8 @@ def requested_choice(
 ) -> MechanismChoice:
     """The choice that was given, or the one that the names make, which are taken out of `named`.
 
-    Parameters
-    ----------
-    function, types
-        Who asks, for messages, and the dictionary of the names that it takes: others are refused, as Python does.
-    named
-        Fields of the choice by name, and names of other things.
-    given
-        The choice as an object, where it was given.
-    settled
-        Fields that the function settles itself, so that they cannot be named.
+    `function` and `types` say who asks, for messages, and which names it takes: others are refused, as Python does.
+    Fields in `settled` the function settles itself, so that they cannot be named.
 
     >>> from symveil.laws.parameters import ChoiceParameters
     >>> class Named(ChoiceParameters):

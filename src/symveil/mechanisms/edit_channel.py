@@ -322,11 +322,6 @@ class EditChannel(Mechanism):
         """The loss of one edit for each: words one edit apart lead from any word to any other.
 
         Substitutions and deletions first, insertions last: no word in between is longer than both.
-
-        Parameters
-        ----------
-        distance
-            How many edits apart.
         """
         return 0.0 if self.law.tells_nothing else at_least(self.loss.worst * distance)
 

@@ -95,13 +95,6 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
 def select_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism:
     """The same for one of many lengths: "auto" leaves out certificates that would take long for each of them.
 
-    Parameters
-    ----------
-    choice
-        Which mechanism, with which parameters.
-    language
-        The words of one of the lengths.
-
     >>> import symveil as sv
     >>> select_one_of_many(MechanismChoice(epsilon=2), sv.words("abc", 3)).name
     'exponential'

@@ -120,10 +120,7 @@ class EventLaw:
     def chances(self, z: Value) -> tuple[list[Value], list[Value]]:
         """The probability of each of `moves` beside the same symbol, and beside one other symbol.
 
-        Parameters
-        ----------
-        z
-            e^−rate as any kind of number; another one is the law of another rate.
+        `z` is e^−rate as any kind of number; another one is the law of another rate.
 
         >>> law = EventLaw(symbols=2, bins=3, circle=True, shift=1, step=1, rate=Fraction(1))
         >>> law.chances(Fraction(1, 2))
@@ -269,14 +266,8 @@ def choose_event_law(
     steps those are taken for which the sum of the squared inverses is smallest. Steps for which some frequency vanishes
     at every rate are left out. Everything here is public.
 
-    Parameters
-    ----------
-    symbols, bins, circle, shift
-        As `EventLaw` has them. A shift that reaches every bin means any.
-    epsilon
-        The budget of one event.
-    thorough
-        Whether smaller shares of the budget are looked at too.
+    Symbols, bins, circle and shift are as in `EventLaw`; a shift that reaches every bin means any. `thorough`: whether
+    smaller shares of the budget are looked at too.
 
     >>> law = choose_event_law(symbols=8, bins=24, circle=True, shift=1, epsilon=Fraction(2))
     >>> law.step, law.rate <= 2
@@ -306,11 +297,6 @@ def choose_event_law(
 @dataclass(frozen=True, eq=False)
 class EventDraws:
     """Draws events by a law, each with one 64-bit word; ties are resolved with more bits of the same record.
-
-    Parameters
-    ----------
-    law
-        The law of an event.
 
     >>> from symveil.randomness import NotPrivateSeededBits
     >>> law = EventLaw(symbols=3, bins=24, circle=True, shift=1, step=1, rate=Fraction(20))
