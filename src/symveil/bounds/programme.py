@@ -1,7 +1,7 @@
 """The best private law of a small language as a linear programme, from both sides.
 
 The unknowns are P(x|w); adjacent words must satisfy P(x|w) ≥ e^{−ε}P(x|v), rows add up to 1, and the expected loss is
-to be least. *Primal*: a solver proposes a law (`mechanisms/optimal/law.py` makes an exact one of it). *Dual*: those
+to be least. *Primal*: a solver proposes a law (`mechanisms/optimal_law.py` makes an exact one of it). *Dual*: those
 inequalities, multiplied by any f_x(w,v) ≥ 0 and added to the expected loss, show
 
     E[d] ≥ Σ_w min_x [π(w)d(w,x) − Σ_v f_x(w,v) + e^{−ε}Σ_v f_x(v,w)]

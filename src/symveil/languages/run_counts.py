@@ -177,10 +177,7 @@ class RunNeighbours:
     def choices(self, node: Node) -> list[tuple[int, Node, int]]:
         """The symbols with which a word can go on from a node, in order: where they lead, how many words finish there.
 
-        Parameters
-        ----------
-        node
-            A position, a state and how many errors are still to make.
+        A node is a position, a state and how many errors are still to make.
         """
         position, state, errors = node
         if position == len(self._codes):

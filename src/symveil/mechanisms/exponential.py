@@ -211,13 +211,7 @@ class Exponential(CostWeighted):
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def loss_beyond(self, distance: int) -> float:
-        """On a model twice what the weights of one released word can differ by: their sums differ by no more.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """On a model twice what the weights of one released word can differ by: their sums differ by no more."""
         if self.language.homogeneous:
             return at_least(self.rate * self._log_ratio_per_rate(distance))
         if self._graceful and self.certified is not None:

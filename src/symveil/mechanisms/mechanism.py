@@ -65,13 +65,7 @@ class Mechanism(CodeLaw):
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
-        """The mechanism that draws by a law. It searches for nothing and proves nothing.
-
-        Parameters
-        ----------
-        law
-            The law, of this kind.
-        """
+        """The mechanism that draws by a law. It searches for nothing and proves nothing."""
         made = cls.on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
         vars(made)["law"] = law
         return made

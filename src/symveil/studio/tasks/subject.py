@@ -24,7 +24,7 @@ from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.adjacency import adjacency_table
 from symveil.laws.protection import Protection, typical_words
-from symveil.mechanisms.attacker.view import AttackerView
+from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
