@@ -9,7 +9,7 @@ Words are drawn from public seeds; nothing here is secret.
 
 Tolls of states whose sum along a word is near a given number: how dear the streets of a word are.
 
-Any tolls ≥ 0 give a sound price (docs/theory/lower-bounds.md, Theorem 4), so that the fit may be a rough one.
+Any tolls ≥ 0 give a sound price (docs/theory/lower-bounds.md, Theorem 3.9), so that the fit may be a rough one.
 """
 
 from __future__ import annotations

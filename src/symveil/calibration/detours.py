@@ -1,9 +1,9 @@
 """What one detour of any length can lose: shortest paths over the windows of boxes, one pass for every length.
 
-See docs/theory/beyond-b.md, *Detours of any length*. Along a word's own states the weight of what comes before grows by
-the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes before it
-and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the same ends,
-and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.
+See docs/theory/certificates.md, *Detours of any length*. Along a word's own states the weight of what comes before
+grows by the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes
+before it and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the
+same ends, and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.
 
 Rounding. Boxes are rounded outwards; G and what an end is worth are sums of products of non-negative numbers, widened
 by more than their error, and so are their logarithms. A sum of m logarithms is wrong by less than m²·max·2⁻⁵³.

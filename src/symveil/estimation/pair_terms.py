@@ -8,7 +8,7 @@ parts of *two* windows. Windows without a common position contribute U^s·U^t/λ
       + Σ_windows Σ_{s,t} U^s U^t/λ_{s+t}  −  ĝ                                   (a window with itself)
       + 2 Σ_neighbours Σ_{s,t} U^s_i U^t_{i+1}/λ_{s+t}  −  2 [a = b] (trigram aaa)^   (pairs that share a position)
 
-where the last line is for pairs of symbols only (docs/theory/estimation.md). Sums of products over words are taken from
+where the last line is for pairs of symbols only (docs/theory/central.md). Sums of products over words are taken from
 the symbols that a word has: linear in the data, not in the table.
 """
 

@@ -5,7 +5,7 @@ one. So a product of r mean-zero functions of different positions keeps its shap
 
     λ_r(n) = E[ Σ_j C(d,j)·C(n−d,r−j)/C(n,r) · (−1/(m−1))^j ],      j: how many of the r positions were changed.
 
-(docs/theory/estimation.md). Each summand is between −1 and 1, so the expectation has an absolute error of some 1e-16
+(docs/theory/central.md). Each summand is between −1 and 1, so the expectation has an absolute error of some 1e-16
 although signs alternate.
 
 Sums over windows of functions that only ask, symbol by symbol, whether a window has the symbol of a cell.

@@ -1,9 +1,16 @@
 """Balls: the states near each state, which vectors of a large graph are kept over, and what may lie beyond them.
 
 See docs/theory/certificates.md, *Balls*. On a large graph almost all weight of what a word is compared with lies near
-the
-word. Vectors are kept over the ball of the word's own state; all that is outside is one number: on the left the sum of
-everything there, on the right the largest. Memory is linear in the number of states.
+the word. Vectors are kept over the ball of the word's own state; all that is outside is one number: on the left χ, the
+sum of everything there, on the right ψ, the largest. Memory is linear in the number of states.
+
+χ goes from step to step as Lemma 2.12 has it. For ψ, let B be the smallest value of Σ_y T(t,y)κβ(y)/β(t') over the box
+and s the largest sum of edge weights of a state. Then
+
+    ψ ≤ s·max(max κ̄·ψ', max κ(t',y)hi'(y) over y ∈ B(t') with an edge from outside B(t))/B,
+
+because a state outside has β(x) = ΣTκβ(y), at most s times the largest κβ(y). An upper end of x inside the ball gains
+Σ_{y ∉ B(t')} T(x,y)κ̄ψ'.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The most and the least that each path of a block can weigh: pairs of paths that need no closer look.
 
-See docs/theory/certificates.md, *Halves*. With lo ≤ α ≤ hi and lo' ≤ β ≤ hi' at the two ends of a block, a path p
+See docs/theory/certificates.md, *Paths*. With lo ≤ α ≤ hi and lo' ≤ β ≤ hi' at the two ends of a block, a path p
 weighs
 at least lo·P_p·lo' and at most hi·P_p·hi', whatever surrounds it; Z(v)/Z(w) is at most v's most over w's least. That is
 two numbers for each path instead of a vector for each pair. Paths share their halves: a vector is moved along the first

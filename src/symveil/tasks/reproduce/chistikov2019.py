@@ -17,7 +17,7 @@ from symveil.verification.verify_privacy import verify_privacy
 PAPER = "chistikov2019"
 _row = partial(Row, paper=PAPER)
 
-# Fig. 4b is a picture; these are its points as they can be computed (docs/theory/labelled-chains.md).
+# Fig. 4b is a picture; these are its points as they can be computed (docs/theory/chains-and-opacity.md).
 PIN_ALPHAS = (Fraction(1), Fraction(207, 200), Fraction(11, 10), Fraction(6, 5), Fraction(2809, 2209))
 PURE = Fraction(2809, 2209)
 
