@@ -4,8 +4,14 @@ See docs/theory/certificates.md, *Balls*. On a large graph almost all weight of 
 the word. Vectors are kept over the ball of the word's own state; all that is outside is one number: on the left χ, the
 sum of everything there, on the right ψ, the largest. Memory is linear in the number of states.
 
-χ goes from step to step as Lemma 2.12 has it. For ψ, let B be the smallest value of Σ_y T(t,y)κβ(y)/β(t') over the box
-and s the largest sum of edge weights of a state. Then
+Lemma 2.12. Every state outside B(t) costs more than r levels against t; κ̄ is the most that κ can then be, s the largest
+sum of edge weights of a state. From t to t', with A the smallest value of Σ_x T(x,t')α(x)/α(t) over the box,
+
+    χ' ≤ [Σ_{x ∈ B(t), φ} hi(x,φ)κ̄(φ)Σ_{y ∉ B(t')} T(x,y) + χ·s·max κ̄]/A,
+
+and an upper end of y ∈ B(t') gains χ·max_{x ∉ B(t)} T(x,y): a state outside B(t') is entered at a cost above r levels,
+from inside, where hi bounds the weight, or from outside, where all weight is at most χ and grows by at most s. On the
+right, with B the smallest value of Σ_y T(t,y)κβ(y)/β(t'),
 
     ψ ≤ s·max(max κ̄·ψ', max κ(t',y)hi'(y) over y ∈ B(t') with an edge from outside B(t))/B,
 
