@@ -270,7 +270,7 @@ class CostWeighted(DistanceWeighted):
 
     @property
     def given_up(self) -> str | None:
-        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1.5)."""
         if self.plain_cost is None or self.plain_cost.is_hamming:
             return None
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"

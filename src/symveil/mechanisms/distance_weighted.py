@@ -1,7 +1,7 @@
 """Mechanisms whose law depends on the word only through distances: P(w'|w) = r(d(w,w')) / Z(w).
 
 A subclass gives the weights r(0), r(1) …; counting the words at each distance does the rest:
-draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/tight-calibration.md). On Σⁿ the
+draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/losses.md). On Σⁿ the
 counts, and with them the table of the draw, are the same for every word.
 
 Also J19 §V as printed, which is NOT PRIVATE: kept to reproduce the paper and to show its error (docs/errata.md, E1).

@@ -10,8 +10,7 @@ then at the rate that a pair of words rules out. The best is certified, and the 
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
 short, sparse graphs, and the Hamming distance on small graphs. Other candidates have their classic rate, and a
 mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
-certificates of its own, so those are left out that take long and do not hold for many lengths at once
-(docs/theory/certificates.md, *Which one `auto` takes*).
+certificates of its own, so those are left out that take long and do not hold for many lengths at once.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Optimal(Mechanism):
     def flat(cls, language: FreeLanguage | RunLanguage, choice: RequestedParameters) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
-        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, O2).
+        It takes linear equations, no solver, and is mostly the best one (docs/theory/lower-bounds.md, Theorem 3.4).
 
         >>> import symveil as sv
         >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
