@@ -366,10 +366,8 @@ class TimeSettings:
         return TimeGrid.read(self.grid).waits is not None
 
     @classmethod
-    def from_parameters(cls, document: Mapping[str, Any]) -> Self | None:
-        """Those of a manifest; None where no times were released."""
-        if "time_grid" not in document:
-            return None
+    def from_parameters(cls, document: Mapping[str, Any]) -> Self:
+        """Those of a manifest with a `time_grid`."""
         return cls(
             grid=document["time_grid"], shift=document["time_shift"], timezone=document["timezone"],
             share=document.get("time_share"),

@@ -239,7 +239,7 @@ def release_centrally(
             charged=run.ledger is not None,
             date=date,
         ).text(),
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),

@@ -291,7 +291,7 @@ def release_file(
         job=job,
         target=target,
         manifest_text=manifest_text,
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
