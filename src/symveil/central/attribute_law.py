@@ -25,8 +25,8 @@ from symveil.central.word_law import Floats, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.statistics import Batch, Indices, Statistic, read_statistic, windows
 from symveil.languages.graph import WordGraph
-from symveil.models.word import Lengths
+from symveil.models.alphabet import Lengths
 
 GRID = 1 << 32
 """M: one counted thing, in the smallest steps that a table knows."""

@@ -26,7 +26,7 @@ from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.statistics import Batch, Indices
 from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.graph import Model, WordGraph, word_graph
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
 _NUMBER_BITS = 62

@@ -16,8 +16,8 @@ from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import DAY_LONG, LONG, waits_of
 from symveil.central.word_law import Floats, column_of
 from symveil.estimation.statistics import Indices
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 
 CANDIDATES = 48

@@ -38,7 +38,7 @@ from symveil.central.time_tables import (
 from symveil.central.word_law import Floats
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import RecordKey
 
 WIDTHS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 13, 21, None)

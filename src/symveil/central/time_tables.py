@@ -23,8 +23,8 @@ from symveil.central.event_times import Entries, EventTimes
 from symveil.central.noise import Neighbours, Query
 from symveil.central.support import Support
 from symveil.estimation.statistics import Indices
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import spelled
 
 TIME_SHARES = {

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from symveil.central.support import Support
 from symveil.errors import ModelError
 from symveil.estimation.statistics import Indices
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
 Floats = NDArray[np.float64]

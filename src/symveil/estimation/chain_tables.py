@@ -12,7 +12,7 @@ from symveil.errors import InputError
 from symveil.estimation.hidden_chain import Fitted, Floats, HiddenChain, Indices
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import FEWEST, EstimatedTable, Variances, shares_of_rows
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.trellis.passes import scaled_backward, scaled_forward
 
 MOST_WORK = 4_000_000_000

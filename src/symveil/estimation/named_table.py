@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ParameterError
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.pictures.charts import Whisker, heat_chart, whiskers_chart
 from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
 from symveil.reports.page import Reported

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.estimation.names import LONGEST_GRAM, NAMES
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import Stamps
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 
 _ORDERS = {

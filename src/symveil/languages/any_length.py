@@ -18,8 +18,7 @@ from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel, Model, WordGraph, require_words, word_graph
 from symveil.languages.language import Neighbours
 from symveil.languages.runs import RunLanguage
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import FAR, Codes, Lengths, Metric, Word, encode, first_unknown
+from symveil.models.alphabet import FAR, Alphabet, Codes, Lengths, Metric, Symbol, Word, encode, first_unknown
 from symveil.numbers.once import Memo, computed_once
 
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.graph import Model, WordGraph, ends_unaccepted
 from symveil.languages.runs import RunLanguage
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes, Lengths, Metric, Word, first_unknown
+from symveil.models.alphabet import Alphabet, Codes, Lengths, Metric, Word, first_unknown
 from symveil.randomness import BitSource
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from symveil.graphs.csr import spread
 from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource, Boundaries
 from symveil.trellis.passes import Trellis, backward, backward_into
 from symveil.trellis.semirings import BALLS

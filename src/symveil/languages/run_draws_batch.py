@@ -13,7 +13,7 @@ from symveil.graphs.csr import offsets
 from symveil.languages.draw_loops import LANES, Edges, Levels, Sums, draw_part
 from symveil.languages.run_draws import draw_undecided
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource
 
 # what a thread takes at once: enough to be worth handing over, and little enough that long words are shared out too

@@ -20,8 +20,7 @@ from symveil.errors import ParameterError, WordError
 from symveil.formats.sequences.records import as_text, cuts, list_lengths, symbols_of_lists
 from symveil.languages.language import refusal
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes
+from symveil.models.alphabet import Alphabet, Codes
 from symveil.randomness import RecordKey
 from symveil.release.timed import TimedPlan
 

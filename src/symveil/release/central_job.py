@@ -19,10 +19,10 @@ from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
 from symveil.models.names import look_alike, tell_alike
 from symveil.models.times import Stamps
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists
 from symveil.release.job import Ask, FileJob, Written

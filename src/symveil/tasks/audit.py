@@ -8,12 +8,12 @@ from typing import Any
 from symveil.errors import ParameterError
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.models.word import Metric
+from symveil.models.alphabet import Metric
 from symveil.numbers.progress import Progress
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
-from symveil.verification.chain_audit import audit_by_chain
+from symveil.verification.chain_pairs import audit_by_chain
 
 
 @dataclass(frozen=True, slots=True)

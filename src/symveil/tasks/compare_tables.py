@@ -17,7 +17,7 @@ from symveil.errors import InputError, ParameterError
 from symveil.estimation.statistics import Batch, Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates, zones_of
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.models.word import Word
+from symveil.models.alphabet import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
 from symveil.reports.page import Reported

@@ -24,7 +24,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online.mechanism import Online
 from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Word, decode
+from symveil.models.alphabet import Word, decode
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import spelled
 from symveil.parameters.declaration import File, Whole, declared, listing_fields

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from symveil.numbers.rationals import shown_at_least, shown_at_most
-from symveil.numbers.texts import fraction_text
+from symveil.numbers.rationals import fraction_text, shown_at_least, shown_at_most
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.tasks.enforce import read_probability
 from symveil.verification.opacity import run_observations

@@ -22,8 +22,8 @@ from symveil.estimation.statistics import Batch, Statistic, windows
 from symveil.estimation.table import FEWEST, EstimatedTable, group_count, projected, shares_of_rows
 from symveil.languages.any_length import gathered
 from symveil.mechanisms.online.mechanism import Online
-from symveil.models.word import Codes, Lengths, split_words
-from symveil.numbers.texts import percent
+from symveil.models.alphabet import Codes, Lengths, split_words
+from symveil.numbers.rationals import percent
 from symveil.randomness import BitSource, NotPrivateSeededBits
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import Rerelease

@@ -10,8 +10,7 @@ from symveil.languages.language import Language
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact, shown_at_most, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import exact, percent, shown_at_most, spelled
 from symveil.reports.report import Report, Section, Table
 from symveil.tasks.doubts import (
     doubts,

@@ -17,8 +17,8 @@ from symveil.laws.adjacency import refuse_thin
 from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.alphabet import Word
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import Word
 from symveil.numbers.rationals import at_least
 from symveil.pictures.road_map import Road
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances import bisimulation as module
+from symveil.verification.distances import tables as module
 from symveil.verification.distances.tables import ChainTable
 
 

@@ -22,7 +22,7 @@ from symveil.calibration.effort import splits
 from symveil.calibration.halves.groups import Floats, Groups, Worst, extremes_of, groups_of, worst_in_groups
 from symveil.calibration.halves.tables import THREADS, Half, HalfTables, Integers
 from symveil.calibration.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
 

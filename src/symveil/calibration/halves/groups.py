@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.calibration.costs.blocks import Kind
 from symveil.calibration.costs.pairs import Pair
 from symveil.calibration.counting_loops import largest_ratio, spread
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]

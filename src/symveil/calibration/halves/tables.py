@@ -16,7 +16,7 @@ from scipy import sparse
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

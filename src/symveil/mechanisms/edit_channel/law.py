@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, none_inserted
 from symveil.laws.law import DistanceLaw
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.trellis.semirings import FLOATS, LOGARITHMS, Numbers

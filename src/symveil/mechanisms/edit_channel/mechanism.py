@@ -41,8 +41,7 @@ from symveil.mechanisms.edit_channel.law import ChannelForward, edits_law
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Metric, Word, read_length, split_words
+from symveil.models.alphabet import Alphabet, Codes, Lengths, Metric, Symbol, Word, read_length, split_words
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
