@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from symveil.tasks.synthesize import synthesize
     from symveil.tasks.verify import compose, privacy_curve
     from symveil.verification.audit import audit
-    from symveil.verification.chain_audit import audit_by_chain
+    from symveil.verification.chain_pairs import audit_by_chain
     from symveil.verification.opacity.observation import delayed_estimate, observer
     from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity

@@ -36,8 +36,8 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.mechanisms.calibrate import RowLaws
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec

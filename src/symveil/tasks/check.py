@@ -35,8 +35,7 @@ from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
 from symveil.release.spec import LocalSpec

@@ -33,8 +33,8 @@ from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.models.alphabet import Word
 from symveil.models.times import Period, WallClock
-from symveil.models.word import Word
 from symveil.parameters import check_names, shows_fields
 from symveil.pictures.road_map import Road, tame
 from symveil.reports.page import Reported

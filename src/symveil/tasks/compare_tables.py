@@ -30,8 +30,8 @@ from symveil.formats.sequences.frames import is_frame, open_input
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.models.alphabet import Word
 from symveil.models.times import Stamps, WallClock
-from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame
 from symveil.release.private_file import PrivateFile

@@ -26,10 +26,9 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Word, decode
+from symveil.models.alphabet import Word, decode
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact, shown_at_most, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import exact, percent, shown_at_most, spelled
 from symveil.parameters import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot

@@ -33,7 +33,7 @@ from symveil.formats.models.explicit_states import (
 from symveil.formats.models.lines import Line, exported_lines, is_index
 from symveil.formats.reading import placed, suffix
 from symveil.models.labelled_chain import LabelledChain
-from symveil.models.probabilities import read_probability, rounded_sums
+from symveil.models.markov_chain import read_probability, rounded_sums
 from symveil.numbers.rationals import Number
 
 SUFFIX, LABEL_SUFFIX = ".tra", ".lab"

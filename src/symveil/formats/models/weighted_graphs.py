@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from symveil.errors import ModelError
-from symveil.models.markov_chain import MarkovChain
+from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
 from symveil.models.names import shown
-from symveil.models.probabilities import ROUNDED_SUM
 from symveil.numbers.rationals import exact
 
 ATTRIBUTES = ("probability", "weight")

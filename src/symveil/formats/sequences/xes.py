@@ -41,7 +41,7 @@ from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.stamps import StampReader
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
 from symveil.models.names import numeral_name, person_name
-from symveil.numbers.holder import note_input
+from symveil.numbers.progress import note_input
 
 _CHUNK = 1 << 18
 _DEEPEST = 100

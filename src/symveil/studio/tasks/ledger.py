@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import exact, percent
 from symveil.reports.report import Facts, Headline, Marked, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
 from symveil.tasks.budgets import (

@@ -11,8 +11,7 @@ from symveil.formats.maps.coordinates import read_coordinates
 from symveil.laws.protection import protection
 from symveil.mechanisms.attacker import attacker_view
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import epsilon_text, spelled
 from symveil.pictures.road_map import Road, covers_most, road_map_svg
 from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer

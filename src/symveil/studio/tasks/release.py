@@ -23,11 +23,10 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.models.word import Metric, decode
+from symveil.models.alphabet import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import epsilon_text, spelled
 from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text

@@ -28,8 +28,8 @@ from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.models.word import Word, decode
-from symveil.numbers.texts import factor
+from symveil.models.alphabet import Word, decode
+from symveil.numbers.rationals import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.choice_fields import choice_of
