@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 from symveil.errors import FileError, ModelError, ParameterError, either, reason
 from symveil.storage.files import open_regular
@@ -365,3 +365,28 @@ def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
     if row:
         return rows(int(row[1]))
     return where if where.startswith(str(file)) else f"{file}: {where}"
+
+
+Apostrophes = Literal["none", "written", "read"]
+"""What happens to such cells: nothing, one is put in front when they are written, or it is taken away when read."""
+
+# also the wide forms of East Asian text, which some spreadsheets take for the others
+SIGNS = "=+-@\t\r\n＝＋－＠'"
+
+
+def guarded(text: str) -> str:
+    """A cell that is text for every spreadsheet.
+
+    >>> guarded("=1+1"), guarded("a=1"), guarded("'=1"), guarded("")
+    ("'=1+1", 'a=1', "''=1", '')
+    """
+    return f"'{text}" if text.startswith(tuple(SIGNS)) else text
+
+
+def unguarded(text: str) -> str:
+    """The cell that was guarded.
+
+    >>> [unguarded(guarded(text)) for text in ("=1+1", "a", "'a", "''")]
+    ['=1+1', 'a', "'a", "''"]
+    """
+    return text.removeprefix("'")

@@ -27,12 +27,11 @@ from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
 from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
-from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import manifest_path, only_file_errors, read_any_manifest
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import path_of, read_text
+from symveil.formats.reading import path_of, read_text, unguarded
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences

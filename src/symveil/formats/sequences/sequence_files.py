@@ -19,8 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
-from symveil.formats.formulas import Apostrophes
-from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes, suffix, wrong_suffix
+from symveil.formats.reading import LONGEST, MOST_TIMES, Apostrophes, check_sizes, suffix, wrong_suffix
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import (
     PROCESS_MINING,
