@@ -19,7 +19,7 @@ from symveil.cli.main import cli
 from symveil.cli.output import command
 from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
-from symveil.formats.json_schema import first_fault
+from symveil.formats.json_text import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, names, takers
 from symveil.mechanisms.choice_parameters import ChoiceParameters

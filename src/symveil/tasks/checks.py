@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from symveil.formats.compatibility import as_recorded, is_of_0_2
-from symveil.formats.json_schema import first_fault, shipped_schema
+from symveil.formats.json_text import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest
 from symveil.languages.graph import AnyModel
 from symveil.reports.page import Reported
