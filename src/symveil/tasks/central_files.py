@@ -26,9 +26,8 @@ from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
-from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.json_text import refuse_deep_nesting
-from symveil.formats.manifest import manifest_path, only_file_errors, read_any_manifest
+from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
 from symveil.formats.maps.coordinates import zones_of
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, read_text, unguarded

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_text import first_fault, shipped_schema
-from symveil.formats.manifest import model_digest
+from symveil.formats.manifest import as_recorded, is_of_0_2, model_digest
 from symveil.languages.graph import AnyModel
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from symveil import __version__
 from symveil.errors import FileError, ParameterError
-from symveil.formats.compatibility import stamped_columns
+from symveil.formats.manifest import stamped_columns
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import Apostrophes, path_of
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
