@@ -26,7 +26,7 @@ from symveil.formats.maps.shapes import read_link_lines, read_zone_shapes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import ROW_NUMBER, as_text
 from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.event_order import check_format
+from symveil.formats.sequences.event_groups import check_format
 from symveil.formats.sequences.records import is_list, is_text
 from symveil.models.times import INSTANT, MICROSECONDS, UNKNOWN, WALL_CLOCK, Stamps
 

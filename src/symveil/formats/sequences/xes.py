@@ -23,7 +23,7 @@ from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import (
     ID,
     PERSON,
