@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.layout import EvenBytes
 from symveil.formats.sequences.records import (
     ID,
@@ -31,7 +30,7 @@ from symveil.formats.sequences.records import (
     list_lengths,
 )
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.models.alphabet import Alphabet
 from symveil.models.attributes import PublicValues
 from symveil.models.times import Stamps
