@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.formats.cost_files import read_costs, read_places
-    from symveil.formats.maps.coordinates import read_coordinates
     from symveil.formats.maps.road_graphs import road_model
+    from symveil.formats.maps.shapes import read_coordinates
     from symveil.formats.models.model_files import load_model, save_model
     from symveil.formats.models.networkx_graphs import from_networkx
     from symveil.formats.models.transition_tables import read_channel

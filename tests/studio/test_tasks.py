@@ -22,7 +22,7 @@ from symveil.examples.paper_systems import example_4
 from symveil.examples.road_network import TRIP, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.maps.shapes import read_coordinates
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent

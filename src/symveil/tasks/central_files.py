@@ -28,7 +28,7 @@ from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
-from symveil.formats.maps.coordinates import zones_of
+from symveil.formats.maps.shapes import zones_of
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, read_text, unguarded
 from symveil.formats.sequences.columns import ColumnOptions

@@ -31,7 +31,7 @@ from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
+from symveil.formats.maps.shapes import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input

@@ -20,9 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
-from symveil.formats.maps.coordinates import read_grid
 from symveil.formats.maps.road_graphs import road_model
-from symveil.formats.maps.shapes import read_link_lines, read_zone_shapes
+from symveil.formats.maps.shapes import read_grid, read_link_lines, read_zone_shapes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter

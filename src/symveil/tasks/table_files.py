@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from symveil.errors import ParameterError, either
 from symveil.estimation.named_table import NamedTable
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.maps.shapes import read_coordinates
 from symveil.formats.reading import guarded
 from symveil.storage.files import write_files
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.maps.coordinates import NAMES
+from symveil.formats.maps.shapes import NAMES
 from symveil.formats.reading import csv_rows, placed, row_location, suffix
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related

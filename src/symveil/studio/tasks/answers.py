@@ -23,7 +23,7 @@ from symveil.estimation.estimate import Estimate
 from symveil.estimation.named_table import SHOWN, NamedTable
 from symveil.estimation.names import NGRAMS
 from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.maps.shapes import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
