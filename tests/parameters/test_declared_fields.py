@@ -38,8 +38,7 @@ from symveil.parameters.declaration import (
     schema_of,
     shows_fields,
 )
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
-from symveil.studio.forms import Form
+from symveil.studio.forms import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, Form, choice_of, holds
 from symveil.studio.panels.release import ReleasePanel
 from symveil.tasks.count import CountOptions, CountParameters
 from symveil.tasks.learn_privately import LearnOptions

@@ -10,8 +10,7 @@ from nicegui import background_tasks
 
 from symveil.errors import SymveilError
 from symveil.studio.answer import Answer, card
-from symveil.studio.choice_fields import FIELDS
-from symveil.studio.forms import Form, Scale
+from symveil.studio.forms import FIELDS, Form, Scale
 from symveil.studio.panel import working
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more

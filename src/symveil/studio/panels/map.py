@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from symveil.errors import ModelError, ParameterError, SymveilError, WordError
 from symveil.mechanisms.choice import names
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, mechanism_field
-from symveil.studio.forms import Form, Scale
+from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
 from symveil.studio.panel import Panel
 from symveil.studio.panels.subject import ADJACENCIES
 from symveil.studio.tasks.map import MOST_SAMPLES, answer_map

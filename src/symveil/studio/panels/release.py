@@ -10,8 +10,7 @@ from nicegui import background_tasks
 from symveil.errors import SymveilError
 from symveil.mechanisms.choice import names
 from symveil.numbers.rationals import exact
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, FILES, mechanism_field
-from symveil.studio.forms import Form, Scale
+from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
 from symveil.studio.panels.subject import SUBJECT_DEFAULTS, SubjectPanel
 from symveil.studio.tasks.release import answer_release, prepare_release
 from symveil.studio.worker import BrokenError, StoppedError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symveil.errors import ParameterError, SymveilError, WordError
-from symveil.studio.choice_fields import FIELDS
-from symveil.studio.forms import Form
+from symveil.studio.forms import FIELDS, Form
 from symveil.studio.panel import Panel
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 from symveil.errors import ModelError, SymveilError
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters.declaration import parameters_of
-from symveil.studio.choice_fields import usual_value
-from symveil.studio.forms import Form, Scale
+from symveil.studio.forms import Form, Scale, usual_value
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.whole_file import COLUMNS, EXAMPLE, STATISTICS, TIME_ROWS, answer_whole_file

@@ -32,7 +32,7 @@ from symveil.models.word import Word, decode
 from symveil.numbers.texts import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
-from symveil.studio.choice_fields import choice_of
+from symveil.studio.forms import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
 
 Loaded = TypeVar("Loaded")
