@@ -12,9 +12,7 @@ from symveil.examples.road_network import TRIP
 from symveil.reports.page import section_html
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.release import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel
 from symveil.tasks import opacity as opacity_workflow
 

@@ -35,9 +35,7 @@ from symveil.studio.forms import Form
 from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
 from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.release import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
 from symveil.studio.panels.whole_file import FilePanel
 from symveil.studio.tasks import answers as answers_task

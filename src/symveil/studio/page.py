@@ -20,9 +20,7 @@ from nicegui.events import GenericEventArguments
 from symveil import __version__
 from symveil.studio.panel import Panel
 from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.release import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
 from symveil.studio.panels.whole_file import FilePanel
 from symveil.studio.tasks.release import warm_up
