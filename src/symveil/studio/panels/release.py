@@ -15,8 +15,7 @@ from symveil.studio.answer import Answer, card
 from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
 from symveil.studio.panel import Panel, working
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more
-from symveil.studio.tasks.map import MOST_SAMPLES, answer_map
-from symveil.studio.tasks.release import answer_release, prepare_release
+from symveil.studio.tasks.release import MOST_SAMPLES, answer_map, answer_release, prepare_release
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
