@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from symveil.errors import SymveilError
     from symveil.estimation.estimate import Estimate
     from symveil.formats.cost_files import read_costs, read_places
-    from symveil.formats.maps.road_graphs import road_model
-    from symveil.formats.maps.shapes import read_coordinates
     from symveil.formats.models.model_files import load_model, save_model
     from symveil.formats.models.networkx_graphs import from_networkx
     from symveil.formats.models.transition_tables import read_channel
+    from symveil.formats.road_graphs import road_model
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.formats.sequences.sequence_files import read_sequences
+    from symveil.formats.shapes import read_coordinates
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton

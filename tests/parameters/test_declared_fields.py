@@ -39,7 +39,7 @@ from symveil.parameters.declaration import (
     shows_fields,
 )
 from symveil.studio.forms import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, Form, choice_of, holds
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.words import ReleasePanel
 from symveil.tasks.count import CountOptions, CountParameters
 from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import FileParameters, RunOptions

@@ -28,12 +28,12 @@ from symveil.estimation.names import LONGEST_GRAM
 from symveil.estimation.statistics import Indices, Statistic, read_statistic
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
-from symveil.formats.maps.shapes import zones_of
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, read_text, unguarded
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.shapes import zones_of
 from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon

@@ -31,13 +31,13 @@ from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.shapes import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.formats.shapes import middle, read_coordinates, zones_of
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
 from symveil.parameters.declaration import check_names, shows_fields

@@ -15,8 +15,8 @@ from symveil.central.unlisted_cells import PersonCells
 from symveil.comparison.distributions import CodedWords, jensen_shannon
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.statistics import Batch, Statistic, read_statistic
-from symveil.formats.maps.shapes import read_coordinates, zones_of
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.shapes import read_coordinates, zones_of
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
 from symveil.pictures.road_map import tame

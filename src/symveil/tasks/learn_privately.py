@@ -21,11 +21,11 @@ from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, r
 from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Batch
 from symveil.formats.manifest import model_digest
-from symveil.formats.maps.shapes import read_coordinates
 from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
 from symveil.laws.guarantee import Guarantee

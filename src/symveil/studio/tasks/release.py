@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ModelError, TooLargeError
 from symveil.examples.road_network import network_coordinates
-from symveil.formats.maps.shapes import read_coordinates
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton

@@ -18,8 +18,8 @@ from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import ParameterError
 from symveil.estimation.names import NGRAMS
 from symveil.examples.millford import LONGEST, SHORTEST, millford, millford_map, millford_times, millford_trips
-from symveil.formats.maps.shapes import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.shapes import read_coordinates
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.road_map import Road, road_map_svg

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.maps.shapes import read_edges, wkt_line
 from symveil.formats.models.model_json import model_text
 from symveil.formats.models.networkx_graphs import read_graphml
 from symveil.formats.reading import suffix
+from symveil.formats.shapes import read_edges, wkt_line
 from symveil.models.markov_chain import MarkovChain
 from symveil.storage.files import write_text
 
