@@ -7,7 +7,7 @@ import architecture_picture
 import symveil as sv
 from symveil.examples.millford import millford, millford_trips, town_plan
 from symveil.pictures.charts import Curve, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import save_chart
 from symveil.pictures.svg import FONT
 from symveil.pictures.town_map import town_svg
 from symveil.randomness import NotPrivateSeededBits

@@ -30,7 +30,7 @@ from symveil.numbers.rationals import spelled
 from symveil.parameters.declaration import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
-from symveil.pictures.plots import SUFFIXES, save_chart
+from symveil.pictures.marks import SUFFIXES, save_chart
 from symveil.pictures.svg import to_svg
 from symveil.storage.files import write_text
 from symveil.tasks.explain import Explanation
