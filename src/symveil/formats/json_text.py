@@ -176,13 +176,6 @@ def shipped_schema(name: str) -> Schema:
 def first_fault(document: object, schema: Schema) -> str | None:
     """Where a document is not as a schema says, and what is expected there; None where it is.
 
-    Parameters
-    ----------
-    document
-        As JSON is read.
-    schema
-        As JSON is read.
-
     >>> first_fault({"n": -1}, {"type": "object", "properties": {"n": {"minimum": 0}}})
     '$.n: expected at least 0'
     """

@@ -79,13 +79,6 @@ def model_name(name: str) -> str:
 def as_recorded(promise: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
     """A promise as the version would have written it that wrote the manifest: without keys that came later.
 
-    Parameters
-    ----------
-    promise
-        What is promised today, as JSON: of private sequences, or of a central release.
-    document
-        The manifest.
-
     >>> promise = {"guarantee": {"epsilon": 1, "loss_at": []}, "unit": "adjacency 1, hamming", "law": []}
     >>> as_recorded(promise, {"format": "symveil-manifest/1", "guarantee": {"epsilon": 1}, "unit": "hamming"})
     {'guarantee': {'epsilon': 1}, 'unit': 'adjacency 1, hamming'}
@@ -144,15 +137,7 @@ def stamped_columns(columns: ColumnOptions) -> str:
 
 
 def stamped_by_0_2(fingerprint: bytes, options: bytes) -> bytes:
-    """The content that 0.2 stamped: a digest of the input and the options, without the version and the rates.
-
-    Parameters
-    ----------
-    fingerprint
-        Of the input.
-    options
-        The text of the options.
-    """
+    """The content that 0.2 stamped: a digest of the input and the options, without the version and the rates."""
     return hashlib.sha256(fingerprint + options).digest()
 
 
@@ -292,11 +277,6 @@ def checked_manifest(document: object, *, where: str) -> Manifest:
 
 def passes_unprotected(document: Mapping[str, Any]) -> list[str]:
     """What everybody can read as it was: ids, columns that were kept, and what is public of the sequences.
-
-    Parameters
-    ----------
-    document
-        The manifest of a private file.
 
     >>> counts = {"dropped_unknown": 0, "dropped_over_budget": 0}
     >>> passes_unprotected({"output": {"format": "CSV", "columns": {"id": "trip", "sequence": "s"}}, "kept": ["town"],

@@ -172,12 +172,7 @@ def read_text(path: Path, *, what: str, at_most: int) -> str:
 def other_encoding(head: bytes, wrong: bytes) -> str:
     """What bytes that are no UTF-8 look like, as advice; nothing where they look like no text.
 
-    Parameters
-    ----------
-    head
-        The first four bytes of the file: marks of byte orders.
-    wrong
-        Some bytes that are no UTF-8, a line for example. None of them is shown.
+    `head`, the first four bytes of the file, holds marks of byte orders. Nothing of `wrong` is shown.
 
     >>> other_encoding(b"\\xff\\xfei\\x00", b"i"), other_encoding(b"id,s", b"caf\\xe9,a")
     ('; it looks like UTF-16: save it as UTF-8', '; it looks like Windows-1252 or Latin-1: save it as UTF-8')

@@ -104,13 +104,6 @@ def named_rows(
 ) -> Iterator[NamedRows]:
     """The rows of a CSV file, which is closed after the block.
 
-    Parameters
-    ----------
-    path, what
-        The file, and what messages call it.
-    delimiter, longest_cell
-        As `csv_rows` takes them.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "zones.csv")
@@ -268,14 +261,7 @@ def read_edges(
 ) -> tuple[list[tuple[str, object, object]], dict[str, Line]]:
     """The edges of a network in CSV: their names, from which node to which, and their lines where the table has them.
 
-    Parameters
-    ----------
-    path
-        The file.
-    link, source, target
-        The columns; None: the first of the usual names.
-    delimiter
-        What stands between cells; None: a comma, in a .tsv file a tab.
+    Columns that are not named are the first of the usual names; cells are separated as by `csv_rows`.
     """
     edges: list[tuple[str, object, object]] = []
     lines: dict[str, Line] = {}

@@ -80,15 +80,8 @@ class _Part:
 class MatchedLinks(NearestLinks):
     """Links with the moves between them, on which trips are matched.
 
-    Parameters
-    ----------
-    links
-        The line of each link, in degrees.
-    tolerance
-        In metres, how far from a link a position may be.
-    moves
-        Which link may follow which; None: one that begins where the other ends, straight back only where there is no
-        other.
+    `links` are lines in degrees; `tolerance`, in metres, says how far from a link a position may be; `moves` which
+    link may follow which, None: one that begins where the other ends, straight back only where there is no other.
 
     >>> there, back = np.array([(0.0, 0.0), (0.001, 0.0)]), np.array([(0.001, 0.0), (0.0, 0.0)])
     >>> road = MatchedLinks({"there": there, "back": back}, tolerance=50)

@@ -48,12 +48,7 @@ class PositionSymbols(ABC):
 class GridCells(PositionSymbols):
     """The cells of an equal grid over a public box, named `column,row` from the south-west on.
 
-    Parameters
-    ----------
-    box
-        West, south, east and north, in degrees.
-    columns, rows
-        How many cells.
+    `box` is west, south, east and north, in degrees.
 
     >>> grid = GridCells((0, 0, 4, 2), columns=4, rows=2)
     >>> [grid.alphabet[number] for number in grid.numbers(np.array([0.5, 4.0]), np.array([0.5, 2.0])).tolist()]
@@ -89,11 +84,6 @@ class ZoneShapes(PositionSymbols):
     """Zones with shapes: rings of positions, of which those inside an odd number of rings are in the zone.
 
     A position in several zones is in the first of them. A border belongs to the zone on its east and north.
-
-    Parameters
-    ----------
-    zones
-        The rings of each zone.
 
     >>> square = np.array([(0, 0), (2, 0), (2, 2), (0, 2)], dtype=float)
     >>> zones = ZoneShapes({"centre": [square]})
@@ -145,12 +135,7 @@ class Candidate(NamedTuple):
 class NearestLinks(PositionSymbols):
     """The nearest of some links, if it is at most a tolerance away; among equally near links the first listed.
 
-    Parameters
-    ----------
-    links
-        The line of each link, in degrees.
-    tolerance
-        In metres.
+    `links` are lines in degrees, `tolerance` is in metres.
 
     >>> links = NearestLinks({"main": np.array([(0.0, 0.0), (0.01, 0.0)])}, tolerance=50)
     >>> links.numbers(np.array([0.005, 0.005]), np.array([0.0001, 0.001])).tolist()      # 11 m and 111 m away

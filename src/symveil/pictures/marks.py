@@ -161,12 +161,7 @@ _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 def save_chart(chart: Chart, path: Path | str) -> None:
     """Write a chart below its title to a file, whole or not at all; the suffix of its name says in which format.
 
-    Parameters
-    ----------
-    chart
-        What is drawn.
-    path
-        A name that ends in `.svg`, or in `.png` or `.pdf` where the extra `plots` is installed.
+    PNG and PDF need the extra `plots`.
     """
     target = Path(path)
     kind = target.suffix.lower()

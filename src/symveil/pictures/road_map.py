@@ -212,13 +212,6 @@ class _Sheet:
 def covers_most(roads: Mapping[str, Road], some: Iterable[str]) -> bool:
     """Whether some roads are spread over so much of a map that looking at them closely shows no more.
 
-    Parameters
-    ----------
-    roads
-        The two ends of each road by its name.
-    some
-        The names of those.
-
     >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (2, 0)), "c": ((2, 0), (9, 0))}
     >>> covers_most(roads, ["a", "c"]), covers_most(roads, ["a", "b"])
     (True, False)

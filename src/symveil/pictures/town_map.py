@@ -28,19 +28,6 @@ _LANE, _STREET, _WIDE_RIVER = 8.0, 22.0, 60.0
 class TownPlan:
     """What is drawn of a town: its blocks by name, which of them are one-way, its river, and the names of streets.
 
-    Parameters
-    ----------
-    blocks
-        The two ends of each block, from where to where it is driven, in metres; y upwards.
-    one_way
-        The blocks that have no other direction.
-    river
-        Points along it.
-    names
-        The name of each street, and the block it is written on.
-    places
-        What is where: a name and a point.
-
     >>> TownPlan({"a": ((0, 0), (100, 0))}).size
     (210.0, 110.0)
     """

@@ -152,18 +152,7 @@ class Form:
     ) -> str:
         """The control of a declared parameter: its label, its help and its domain are those of the field.
 
-        Parameters
-        ----------
-        each
-            What the field of a description declares.
-        when
-            As in `field`.
-        options
-            Other choices than those of its domain.
-        hint
-            Another hint than its help.
-        usual
-            The value with which it is left out of links.
+        `options` and `hint` replace what its domain and its help say; with the value `usual` it is left out of links.
         """
         text = _in_words(each) if hint is None else hint
         domain = each.domain
@@ -273,16 +262,7 @@ DEFAULTS = {name: usual_value(each) for name, each in FIELDS.items()} | {"beyond
 def mechanism_field(form: Form, name: str, *, usual: str | None = None, kinds: Collection[str] = ()) -> str:
     """The field of a parameter of the mechanism; those that are not private stay on the command line.
 
-    Parameters
-    ----------
-    form
-        Of the panel.
-    name
-        Of the parameter.
-    usual
-        The value with which it is left out of links.
-    kinds
-        Which mechanisms there are to choose from; empty: all.
+    With the value `usual` it is left out of links; `kinds` are the mechanisms to choose from, all where it is empty.
     """
     private = [(kind.name, kind.label) for kind in REGISTERED if kind.private and (not kinds or kind.name in kinds)]
     options = [(AUTO, "the best for these numbers"), *private] if name == "mechanism" else ()
@@ -306,12 +286,7 @@ def holds(condition: str, values: Mapping[str, str]) -> bool:
 def choice_of(values: Mapping[str, str], adjacency: Adjacency) -> MechanismChoice:
     """The choice that a form describes: refused where the command line would refuse it.
 
-    Parameters
-    ----------
-    values
-        The form's values; fields that it does not have are as they are by default.
-    adjacency
-        b, which depends on what the form is about.
+    Fields that the form does not have are as they are by default.
 
     >>> choice_of({"epsilon": "2", "mechanism": "staircase", "step": "3", "cutoff": "not shown"}, 1).step
     3

@@ -134,14 +134,8 @@ def _formatted(text: str, spelling: str) -> Read:
 class StampReader:
     """Reads cells of a column of times.
 
-    Parameters
-    ----------
-    date_format
-        How times are written, as `strptime` has it; None: ISO 8601.
-    plain
-        What a cell says: in JSON a text has quotes around it.
-    separator
-        What separates several times in one text, as it separates the symbols of a sequence.
+    `date_format` is for `strptime`; None is ISO 8601. `plain` says what a cell says: in JSON a text has quotes around
+    it. `separator` stands between several times in one text, as between the symbols of a sequence.
 
     >>> StampReader().cells(pa.array(["1970-01-01T00:00:01Z", None, "?"])).kind.tolist()
     [1, 0, 0]
@@ -278,12 +272,7 @@ DEFAULT_START, DEFAULT_STEP = "2000-01-01T00:00:00+00:00", "1m"
 class ArtificialTimes:
     """The time that the first event of every sequence gets, and the step from each event to the next one.
 
-    Parameters
-    ----------
-    start
-        The time of every first event, in UTC.
-    step
-        From an event to the next.
+    `start`, in UTC, is the time of every first event; `step` leads from an event to the next.
 
     >>> times = ArtificialTimes.read("2024-05-01", "90s")
     >>> times.texts(3)
@@ -299,14 +288,8 @@ class ArtificialTimes:
     def read(cls, start: str | None = None, step: str | None = None, *, longest: int = 1_000_000) -> Self:
         """The times that were asked for, by a date or a timestamp and a number with a unit.
 
-        Parameters
-        ----------
-        start
-            A date or a timestamp of ISO 8601; without a zone it is in UTC.
-        step
-            A whole number with its unit: ms, s, m, h or d.
-        longest
-            How many events a sequence may have: all of them need a date.
+        `start` is a date or a timestamp of ISO 8601, in UTC where it has no zone; `step` a whole number with its unit:
+        ms, s, m, h or d; `longest` how many events a sequence may have: all of them need a date.
         """
         given = str(DEFAULT_START if start is None else start)
         try:
@@ -372,10 +355,7 @@ class ArtificialTimes:
 class PrivateWaits:
     """Times that have the released waits: every sequence begins at the same moment, each wait is one of a few.
 
-    Parameters
-    ----------
-    start
-        The time of every first event, in UTC.
+    `start`, in UTC, is the time of every first event.
 
     >>> PrivateWaits(ArtificialTimes.read("2024-05-01").start).document()
     {'artificial': True, 'start': '2024-05-01T00:00:00+00:00', 'waits': 'private'}

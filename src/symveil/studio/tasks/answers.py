@@ -167,16 +167,7 @@ def _beside(answer: Answer) -> tuple[Section, ...]:
 def table_answer(table: NamedTable, places: str, about: Section, heading: str, title: str, method: str) -> Answer:
     """A table of estimates or of private counts: its picture, its largest rows, and what is known about them.
 
-    Parameters
-    ----------
-    table
-        What is shown.
-    places
-        A file with the places of symbols, or an empty text.
-    about
-        What the numbers rest on.
-    heading, title, method
-        What the picture, the answer and the numbers are called.
+    `about` says what the numbers rest on; `places` is a file, or an empty text.
     """
     listing, *others = table.report(SHOWN).sections
     first, _, covers = listing.heading.partition("\n")
