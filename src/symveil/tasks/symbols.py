@@ -30,8 +30,7 @@ from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
 from symveil.formats.shapes import read_grid, read_link_lines, read_zone_shapes
-from symveil.geography.map_matching import MatchedLinks
-from symveil.geography.position_symbols import NO_LINK, GridCells, PositionSymbols, ZoneShapes
+from symveil.geography.positions import NO_LINK, GridCells, MatchedLinks, PositionSymbols, ZoneShapes
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
