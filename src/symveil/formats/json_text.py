@@ -1,4 +1,10 @@
-"""JSON as it was written: numbers keep their spelling, repeated keys are noticed, nesting is bounded."""
+"""JSON as it was written: numbers keep their spelling, repeated keys are noticed, nesting is bounded.
+
+Whether a document is as a JSON schema says: the part of JSON Schema (2020-12) that our own schemas use.
+
+Anything else in a schema is refused, so that no rule is passed over in silence. The library `jsonschema` is not used:
+it and what it stands on are five packages more, and its errors would have to be put into our one line each again.
+"""
 
 from __future__ import annotations
 

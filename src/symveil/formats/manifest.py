@@ -1,4 +1,18 @@
-"""The manifest beside a private file: what was promised, how, and for which bytes. Nothing in it is secret."""
+"""The manifest beside a private file: what was promised, how, and for which bytes. Nothing in it is secret.
+
+What versions 0.2 and 0.3 wrote, and how it is read today: manifests, and the stamps of releases in ledgers.
+
+| written by | manifest | what it lacks |
+|---|---|---|
+| 0.2 | `symveil-manifest/1` | a schema, `law`, `unit`, `guarantee.loss_at`; budget and adjacency in `parameters` |
+| 0.3 | `symveil-manifest/2` | `guarantee.loss_at`, `attacker`, `beyond` in `parameters`; certificates of its laws |
+
+A ledger keeps a *stamp* of each release: a digest of the text of its input and options. A release is known again only
+where that text is spelled as the version spelled it that charged it, so old spellings stay for ever.
+
+Nothing here depends on what is written today: the callers hand over what they would write, and get it in an older form.
+Ledgers of earlier versions get their new columns in `symveil.ledger.tables`, where all columns stand.
+"""
 
 from __future__ import annotations
 

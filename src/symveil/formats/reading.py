@@ -1,4 +1,10 @@
-"""Reading files: plain, gzipped or packed by xz, within bounds, and every failure said in one way."""
+"""Reading files: plain, gzipped or packed by xz, within bounds, and every failure said in one way.
+
+A spreadsheet that opens a CSV file takes a cell that begins with `=`, `+`, `-` or `@` for a formula, which may read
+other cells and send them elsewhere. Ids, kept columns and names of persons come from others. Where that is asked for,
+such cells, and those that begin with an apostrophe already, get an apostrophe in front (as OWASP advises against *CSV
+injection*), and all cells are quoted. So a cell that begins with one has exactly one too many.
+"""
 
 from __future__ import annotations
 

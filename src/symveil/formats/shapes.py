@@ -1,6 +1,8 @@
-"""Shapes of zones and lines of links in files: GeoJSON, CSV with WKT or with boxes, CSV with two ends.
+"""Where symbols lie, in files: roads, places and zones, shapes of zones, lines of links.
 
-Coordinates are degrees, longitude first, as GeoJSON and WKT have them.
+Tables are CSV with a row for each symbol, and its place or its two ends; GeoJSON and WKT have shapes. Coordinates are
+degrees, longitude first, as GeoJSON and WKT have them, or any plane ones (`x`, `y`). Degrees in tables of places are
+laid out flat: longitudes are shortened by the cosine of the middle latitude, which is right within a city.
 """
 
 from __future__ import annotations

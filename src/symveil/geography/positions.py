@@ -1,7 +1,17 @@
 """Positions as symbols: the cell of a grid, the zone of a map, or the nearest link of a road network.
 
 What turns positions into symbols is public and given: a box and a grid, shapes, links. Nothing is taken from the
-positions themselves. Nearest links are found one position at a time; `map_matching` looks at whole trips.
+positions themselves. Nearest links are found one position at a time; matching looks at whole trips.
+
+Trips on a network of links: the legal path that explains the positions of a whole trip best.
+
+A position by itself cannot tell the two directions of a road apart, nor roads that run side by side; the next position
+can. Each position has a few candidate links near by. A candidate costs d²/(2σ²) for the d metres that it is away, and a
+step from one to the next costs |L − g|/σ, where L is the length of the shortest legal path between them and g the
+straight distance between the positions. The cheapest sequence of candidates is found by dynamic programming (the
+Viterbi algorithm; after Newson and Krumm, ACM GIS 2009). Links of the path that have no position are filled in.
+
+Every trip is matched by itself, from public links and its own positions: what happens to one does not depend on others.
 """
 
 from __future__ import annotations

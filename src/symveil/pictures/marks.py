@@ -1,6 +1,7 @@
 """The marks that charts are made of: lines, boxes, dots and labels with their coordinates, on a card.
 
-A chart is data: its SVG text is written here, and `plots` writes the same marks as PNG or PDF.
+A chart is data. It is written as SVG here, or as PNG or PDF by matplotlib, an extra; figures are objects of their own
+and never touch pyplot, whose global state belongs to the user.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Native controls work with every keyboard and screen reader. `studio.js` sends the form's values after
 each change. Only what is marked public may enter a link.
+
+The fields of a form that stand for those of a `MechanismChoice`: when they are shown, and how they are read.
+
+A field that is not shown is not read.
 """
 
 from __future__ import annotations

@@ -3,12 +3,24 @@
     .tra   PRISM: number of states, number of transitions; Storm: dtmc; then lines `source target probability`
     .lab   PRISM: 0="init" 1="deadlock" 2="heads" …; then lines `state: label label …`, by their numbers
            Storm: #DECLARATION, the labels, #END; then lines `state label label …`, by their names
-    .sta   beside it, if it is there: the values of the variables, which name the states
+    .sta   beside it, if it is there: the values of the variables, which name the states: first line (s,d), then lines
+           `state:(value,value)`; PRISM may put lines that begin with # before it
+    .srew  PRISM: number of states and of rewards that are not 0, then lines `state reward`; Storm: these lines alone
 
 A state's label here is the set of its labels in the file, without `init` (where runs start, which is nothing that
 is seen) and `deadlock`: in alphabetical order, joined by `+`, and empty where none is left. A name that contains `+`
 is refused, so that different sets are different labels. A deadlock without transitions stays where it is, as
 PRISM itself has it. Where the program beside it declares observable variables, what is seen is their values.
+
+What a PRISM program says about who sees what: declarations `observable` and `secret`, as PRISM-Leak has them.
+
+    global secret pay : [1..3];
+    global observable agree1 : [0..1];
+    observable done : bool init false;
+
+Only these two words are looked for. The program itself is not built here: PRISM does that, and exports what it built
+(`prism model.pm -exportmodel model.tra,sta,lab`). PRISM does not know the two words; leave them out of the copy that it
+reads, or use PRISM-Leak.
 """
 
 from __future__ import annotations

@@ -9,6 +9,11 @@ busy  1  0
 
 EVENTS                the events and their marks: this block may be missing
 go  c  o
+
+`.stoc` files: the probabilities of an automaton, a row `FROM TO EVENT P` for each transition.
+
+They say nothing about observability and the initial state. The `.fsm` file of the same name beside
+them does; where there is none, every event counts as observable and the first row's state as initial.
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ part of the system: it is left out, unless there is nothing else.
 A foreach over automata, edges or events of an edge is expanded, and so is an event with ranges: `take[1][left]`.
 What would have to be guessed is refused: several automata where one system is asked for, guards and actions, groups of
 nodes, an event with ranges and without an index, and events that one automaton blocks and another has.
+
+An expression is an integer, a member of an enumeration, a range (`1 .. N`, or an enumeration) or a truth value.
+All work that a foreach or an index repeats is counted, so that a short file cannot ask for a large model.
 """
 
 from __future__ import annotations

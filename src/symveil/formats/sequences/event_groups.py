@@ -7,6 +7,11 @@ cases come out in the order of their first appearance, their events in order, ti
 
 The files have no name (they vanish with the process, even when it is killed) and no other process can
 open them: they hold secrets.
+
+What comes first: the order column of an event log as numbers that sort.
+
+Numbers sort as numbers ("9" before "10"), ISO 8601 timestamps as instants. A column is one or the
+other throughout; text that is neither is refused, because sorting it by letters would only look right.
 """
 
 from __future__ import annotations

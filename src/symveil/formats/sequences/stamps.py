@@ -3,6 +3,12 @@
 ISO 8601 in its extended form: 2014-10-22T11:15:41, with a blank for the T, with a fraction, with Z or an offset, or a
 date alone; or the format that the user declares. How the first time of a file looks decides nothing: one person's way
 of writing must not change how others are read. What is missing, unreadable or impossible is unknown, without a word.
+
+Times that private events get in the place of the true ones, which are not private.
+
+Every sequence begins at the same moment, and an event follows the one before it by the same step. So a time tells the
+position of its event and nothing else, whatever the true times were, and tools that need a date in each event can read
+private logs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Answers: what a private file still says about the true sequences.
-
-Ledger: who has spent what, read-only.
-"""
+"""The panels about files: Answers of a private one, File for a whole one, and the Ledger, which is only read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Release: type a word, move ε, see what would be released and why that is private."""
+"""The panels about one word or trip: Release, Compare and Map."""
 
 from __future__ import annotations
 

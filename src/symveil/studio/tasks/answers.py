@@ -1,6 +1,8 @@
 """Answers: estimates from a private file and its manifest, as a table and a picture.
 
 Answers from a central release: a table of private counts with intervals, synthetic words, what a model cost.
+
+Ledger: who has spent what. Nothing is ever changed from here, but a made-up ledger where there is no other.
 """
 
 from __future__ import annotations

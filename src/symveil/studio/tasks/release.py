@@ -1,6 +1,8 @@
 """Release: what a mechanism would do to a word, and ten private words.
 
 The automaton of a word as a picture: state by state where that can be read, else summed up on a grid.
+
+Map: a trip before and after, on the roads it was driven.
 """
 
 from __future__ import annotations
