@@ -326,9 +326,8 @@ class _Module:
 
     def _declare(self, declaration: Element) -> None:
         name, attributes = self._named(declaration), declaration.attributes
-        ranges = [
-            each for part in self._parts(declaration, {}) if part.tag == "RangeList" for each in self._parts(part, {})
-        ]
+        lists = (part for part in self._parts(declaration, {}) if part.tag == "RangeList")
+        ranges = [each for part in lists for each in self._parts(part, {})]
         names = [name]
         for expression in ranges:
             values, longer = self._expressions.range_of(expression, {}), list[str]()
@@ -366,9 +365,8 @@ class _Module:
         component.is_property = element.attributes.get("Kind", "").upper() == "PROPERTY"
         if variables:
             if component.name in self._expanded:
-                raise self._expressions.bad(
-                    element, "an automaton with an index of its own for each value", f"{component.name[:40]!r} twice"
-                )
+                expected = "an automaton with an index of its own for each value"
+                raise self._expressions.bad(element, expected, f"{component.name[:40]!r} twice")
             self._expanded.add(component.name)
             if len(self._expanded) > _MOST_AUTOMATA:
                 raise self._expressions.bad(element, f"at most {_MOST_AUTOMATA} automata from foreach", "more")
@@ -454,11 +452,8 @@ def read_wmod_parts(path: str | Path, *, notes: list[str] | None = None) -> list
     for component in module.components:
         common = component.blocked & moved
         if common:
-            raise FileError(
-                str(path),
-                expected="automata that block no event of another one",
-                found=f"{min(common)[:40]!r}, blocked by {component.name[:40]!r}",
-            )
+            actual = f"{min(common)[:40]!r}, blocked by {component.name[:40]!r}"
+            raise FileError(str(path), expected="automata that block no event of another one", found=actual)
     if not module.components:
         raise FileError(str(path), expected="an automaton", found="none")
     return [_system(Path(path), module, component) for component in module.components]
