@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from symveil.models.program_steps import draw, emit, hide
     from symveil.models.silent import without_silent
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-    from symveil.pictures.road_map import road_map_svg
+    from symveil.pictures.maps import road_map_svg
     from symveil.tasks.budgets import grant_budget, ledger_status, person_status
     from symveil.tasks.central_files import read_counts
     from symveil.tasks.check import check_manifest

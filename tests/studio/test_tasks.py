@@ -27,7 +27,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
-from symveil.pictures.road_map import road_map_svg
+from symveil.pictures.maps import road_map_svg
 from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer

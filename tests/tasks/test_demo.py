@@ -15,7 +15,7 @@ from symveil.examples.millford import LONGEST, MOST_TRIPS, SHORTEST, blocks, mil
 from symveil.formats.models.model_files import load_model
 from symveil.numbers.rationals import shown_at_least
 from symveil.numbers.texts import percent
-from symveil.pictures.town_map import CHANGED
+from symveil.pictures.maps import CHANGED
 from symveil.tasks.demo import (
     ADJACENCY,
     EPSILONS,

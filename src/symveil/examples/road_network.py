@@ -22,7 +22,7 @@ from symveil.laws.protection import typical_words
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import decode
 from symveil.pictures.bezier import Point
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import NotPrivateSeededBits, uniform_integer
 
 SIDE = 5

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.errors import FileError, ParameterError, either
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.reading import LONGEST_CELL, csv_rows, read_text, suffix, wrong_suffix
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 
 NAMES = ("symbol", "state", "link_id", "id", "name")
 """Columns that may name the symbol of a row, the first that is there."""

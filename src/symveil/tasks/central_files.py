@@ -40,7 +40,7 @@ from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock
 from symveil.parameters.declaration import Domain, File, OneOf, declared
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.release.central_job import (
     NOTHING_BESIDE,
     Answer,

@@ -41,7 +41,7 @@ from symveil.formats.shapes import middle, read_coordinates, zones_of
 from symveil.models.times import Period, Stamps, WallClock
 from symveil.models.word import Word
 from symveil.parameters.declaration import check_names, shows_fields
-from symveil.pictures.road_map import Road, tame
+from symveil.pictures.maps import Road, tame
 from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
 from symveil.reports.report import Report

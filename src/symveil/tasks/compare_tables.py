@@ -19,7 +19,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.shapes import read_coordinates, zones_of
 from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
-from symveil.pictures.road_map import tame
+from symveil.pictures.maps import tame
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.tasks.central_files import central_manifest, read_counts

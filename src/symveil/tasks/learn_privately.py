@@ -47,7 +47,7 @@ from symveil.parameters.declaration import (
     listing_fields,
     shows_fields,
 )
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, ReadWords
 from symveil.release.central_spec import CentralSpec

@@ -20,7 +20,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import at_least
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000

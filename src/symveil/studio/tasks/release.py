@@ -34,7 +34,7 @@ from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.numbers.texts import epsilon_text
 from symveil.pictures.charts import Cell, heat_grid_chart
-from symveil.pictures.road_map import Road, covers_most, road_map_svg
+from symveil.pictures.maps import Road, covers_most, road_map_svg
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer

@@ -22,7 +22,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.shapes import read_coordinates
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
-from symveil.pictures.road_map import Road, road_map_svg
+from symveil.pictures.maps import Road, road_map_svg
 from symveil.reports.report import Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.answers import about_counts, central_promise, read_confidence, table_answer
