@@ -19,7 +19,7 @@ from symveil.cli.output import (
 from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
-from symveil.estimation.names import CHOICES
+from symveil.estimation.statistics import CHOICES
 
 
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")

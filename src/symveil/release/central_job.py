@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from symveil.central.noise import Query
 from symveil.errors import FileError, only_our_errors
-from symveil.estimation.statistics import Batch, Indices
+from symveil.estimation.table import Batch, Indices
 from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.languages.any_length import AnyLength

@@ -24,8 +24,8 @@ from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import FileError, InputError, ParameterError
-from symveil.estimation.names import LONGEST_GRAM
-from symveil.estimation.statistics import Indices, Statistic, read_statistic
+from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
+from symveil.estimation.table import Indices
 from symveil.formats.json_text import refuse_deep_nesting
 from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
 from symveil.formats.models.model_files import load_word_model

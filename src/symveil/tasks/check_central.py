@@ -18,9 +18,9 @@ from symveil.central.attribute_law import attribute_queries
 from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
-from symveil.central.support import Support
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
+from symveil.central.word_law import Support
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors

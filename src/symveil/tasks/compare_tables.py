@@ -14,7 +14,8 @@ from symveil.central.counts import PrivateCounts
 from symveil.central.unlisted_cells import PersonCells
 from symveil.comparison.distributions import CodedWords, jensen_shannon
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.statistics import Batch, Statistic, read_statistic
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.table import Batch
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.shapes import read_coordinates, zones_of
 from symveil.models.word import Word

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.support import Support
-from symveil.central.word_law import no_parameters
+from symveil.central.word_law import Support, no_parameters
 from symveil.errors import ParameterError
 from symveil.formats.models.model_files import load_word_model
 from symveil.languages.any_length import AnyLength

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import Estimate
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.mechanisms.timed_events import choose_event_law

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, get_args
 
 from symveil.errors import LedgerError, ModelError, SymveilError
-from symveil.estimation.names import CHOICES, LONGEST_GRAM, NGRAMS
+from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.table import Target
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.parameters.declaration import parameters_of
