@@ -23,7 +23,7 @@ from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.pictures.bezier import Point
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import NotPrivateSeededBits, uniform_integer
 
 GRID_SIDE, GRID_STEPS = 15, 18

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.table import Batch, random_groups
-from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
 from symveil.formats.manifest import (
     alphabet_digest,
     checked_manifest,
+    choice_from_manifest,
+    is_of_0_2,
     manifest_path,
     model_digest,
+    model_name,
     only_file_errors,
     read_manifest,
 )

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, either, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest, is_of_0_2
 from symveil.formats.manifest import (
     FORMAT,
+    MANIFEST_OF_0_3,
     Manifest,
     alphabet_digest,
+    choice_from_manifest,
+    is_of_0_2,
     only_file_errors,
     passes_unprotected,
     read_any_manifest,

@@ -32,7 +32,7 @@ from symveil.numbers.rationals import exact, percent, shown_at_most, spelled
 from symveil.parameters import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
-from symveil.pictures.plots import SUFFIXES, save_chart
+from symveil.pictures.marks import SUFFIXES, save_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import write_text

@@ -24,7 +24,7 @@ from symveil.models.alphabet import Metric, Word
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
