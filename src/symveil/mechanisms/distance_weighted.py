@@ -244,7 +244,7 @@ class Jones2019Printed(DistanceWeighted):
 def largest_log_ratio(weights: Sequence[arb], reach: int) -> arb:
     """max ln r(d)/r(d') over all distances with |d−d'| ≤ reach: the exact loss on Σⁿ.
 
-    See docs/theory/tight-calibration.md.
+    See docs/theory/losses.md.
     """
     logs = [weight.log() for weight in weights]
     largest = arb(0)
