@@ -20,7 +20,8 @@ right, with B the smallest value of Σ_y T(t,y)κβ(y)/β(t'),
     ψ ≤ s·max(max κ̄·ψ', max κ(t',y)hi'(y) over y ∈ B(t') with an edge from outside B(t))/B,
 
 because a state outside has β(x) = ΣTκβ(y), at most s times the largest κβ(y). An upper end of x inside the ball gains
-Σ_{y ∉ B(t')} T(x,y)κ̄ψ'.
+Σ_{y ∉ B(t')} T(x,y)κ̄ψ'. In a block α·U·β is at most the part inside the balls plus lost·max(ψ, max hi'), where `lost`
+begins as χ and becomes lost·s + (what leaves v's ball) at each step: what is outside once counts as outside for ever.
 """
 
 from __future__ import annotations
