@@ -24,7 +24,7 @@ from symveil.estimation.table import (
     projected,
     shares_of_rows,
 )
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]

@@ -30,7 +30,7 @@ from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, 
 from symveil.laws.parameters import Adjacency, read_offset
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import FAR, Codes, Lengths, as_rows
+from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number
