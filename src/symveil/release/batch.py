@@ -118,7 +118,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         released, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
         batch, new_lengths = plan.times.written(batch, bins, lengths), lengths
     else:
-        released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
+        released, new_lengths = plan.mechanism.release_flat(codes, lengths, bits=bits, checked=True)
         if plan.times is not None:
             _, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
             batch = plan.times.written(batch, bins, lengths)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError
 from symveil.ledger.units import whole_parts
+from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.once import computed_once
 from symveil.storage.files import TemporaryOutput, digest_of
@@ -121,8 +122,8 @@ class Job(ABC, Generic[Plan]):
             Further lengths whose laws the manifest speaks of, given those that occur.
         """
         occurring = np.empty(0, dtype=np.int64) if self.legal_lengths is None else self.legal_lengths
-        lengths = np.union1d(occurring, averaged(occurring)) if self.mechanism.needs_lengths else occurring
-        self.mechanism = self.mechanism.calibrated(lengths)
+        lengths = np.union1d(occurring, averaged(occurring)) if needs_lengths(self.mechanism) else occurring
+        self.mechanism = calibrated(self.mechanism, lengths)
 
     @abstractmethod
     def output(self, tag: str) -> AbstractContextManager[None]:

@@ -79,4 +79,4 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes), choice.metric)
+    return AuditReport(verdict, law.law.tells_nothing, tuple(law.remarks.notes), choice.metric)

@@ -33,6 +33,7 @@ from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
+from symveil.mechanisms.by_length import length_classes
 from symveil.numbers.rationals import spelled
 from symveil.numbers.texts import percent
 from symveil.release.batch import encode_lists
@@ -255,7 +256,7 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     epsilon = release.choice.epsilon
     if release.times is not None and release.times.share is not None:
         epsilon *= 1 - release.times.share  # the law of the times was compared with the rest when it was read
-    if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
+    if not all(each.guarantee.within(epsilon) for each in length_classes(release.mechanism, known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
 

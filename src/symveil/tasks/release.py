@@ -71,7 +71,7 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
     length = len(mechanism.language.encode(word))
     refuse_thin(mechanism.language, mechanism.adjacency, [length], thin=thin)
-    released = mechanism.release_copies(word, count)
+    released = mechanism.release_many([word] * count)
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
     guarantee = mechanism.guarantee
     total = math.inf if guarantee.loss is None else at_least(max(mechanism.epsilon, guarantee.loss) * count)
