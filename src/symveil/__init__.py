@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
     from symveil.bounds.lower_bound import LowerBound, lower_bound
-    from symveil.calibration.edit_channel_loss import ChannelParameters
+    from symveil.calibration.edit_channel import ChannelParameters
     from symveil.central.counts import PrivateCounts
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity
     from symveil.errors import SymveilError
-    from symveil.estimation.estimate import Estimate
+    from symveil.estimation.named_table import Estimate
     from symveil.formats.cost_files import read_costs, read_places
     from symveil.formats.maps.coordinates import read_coordinates
     from symveil.formats.maps.road_graphs import road_model

@@ -11,7 +11,8 @@ import pytest
 import symveil as sv
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.timed_tables import TimedTables, refusal
-from symveil.mechanisms.timed_events import EventDraws, EventLaw, choose_event_law
+from symveil.laws.event_law import EventLaw
+from symveil.mechanisms.timed_events import EventDraws, choose_event_law
 from symveil.randomness import NotPrivateSeededBits
 
 LAWS = [

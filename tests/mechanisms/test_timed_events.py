@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from symveil.mechanisms.timed_events import EventDraws, EventLaw, choose_event_law
+from symveil.laws.event_law import EventLaw
+from symveil.mechanisms.timed_events import EventDraws, choose_event_law
 from symveil.randomness import NotPrivateSeededBits, RecordKey, choices
 
 FALSE_ALARM = 1e-6

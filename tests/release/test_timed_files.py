@@ -16,7 +16,7 @@ from scipy.stats import chi2
 import symveil as sv
 from symveil.cli.entry import main
 from symveil.errors import InputError
-from symveil.mechanisms.timed_events import EventLaw
+from symveil.laws.event_law import EventLaw
 from symveil.release.timed import TimeGrid
 from symveil.tasks.check import check_manifest
 

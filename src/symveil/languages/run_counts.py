@@ -24,9 +24,8 @@ from symveil.models.word import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
-from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.passes import RankedWalks, Trellis, backward
 from symveil.trellis.semirings import COUNTS, ByDistance
-from symveil.trellis.walks import RankedWalks
 
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""

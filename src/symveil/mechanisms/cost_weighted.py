@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import calibrated_rate
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.effort import all_certificates_are_quick
+from symveil.calibration.limits import all_certificates_are_quick
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable

@@ -2,7 +2,7 @@
 
 In each of the n+1 gaps of a word insert t uniform symbols with probability g(t) ∝ ρ^t/(1+t)^q; delete
 each symbol with probability δ, substitute a uniform other one with probability σ, keep it otherwise
-(docs/theory/hidden-lengths.md). The loss of one edit is known exactly (`calibration.edit_channel_loss`); b
+(docs/theory/hidden-lengths.md). The loss of one edit is known exactly (`calibration.edit_channel`); b
 edits lose at most b times as much, because b edits are a chain of b words one edit apart.
 P(released | word) is a forward pass, with all probabilities relative to a uniform word of the same length, m^{−L}: then
 a gap of t symbols weighs g(t), a kept symbol mκ, a substituted one mσ/(m−1), a deleted one δ.
@@ -23,15 +23,15 @@ import numpy as np
 from flint import arb, arb_poly
 from numpy.typing import NDArray
 
-from symveil.calibration.edit_channel_loss import (
+from symveil.calibration.edit_channel import (
     ChannelLoss,
     ChannelParameters,
+    best_channel,
     channel_loss,
     inserted_above,
     mean_inserted,
     none_inserted,
 )
-from symveil.calibration.edit_channel_search import best_channel
 from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.language import Language

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language

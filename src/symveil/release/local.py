@@ -29,8 +29,17 @@ from symveil.formats.symbols import reading_advice
 from symveil.mechanisms.by_length import needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
-from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.release.job import Ask, FileJob, Written
+from symveil.release.batch import (
+    LEFT_OUT,
+    Ask,
+    FileJob,
+    OnUnknown,
+    ReleasePlan,
+    Written,
+    bounded,
+    check_batch,
+    privatize_batch,
+)
 from symveil.release.timed import TimedEvents, TimedPlan
 from symveil.storage.files import digest_of
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.formats.sequences.records import HOURS, TIME
+from symveil.laws.event_law import EventLaw
 from symveil.laws.guarantee import LossCurve
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.mechanisms.timed_events import EventDraws, EventLaw, choose_event_law
+from symveil.mechanisms.timed_events import EventDraws, choose_event_law
 from symveil.models.times import (
     MICROSECONDS,
     UNKNOWN,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from symveil.bounds.lower_bound import LowerBound, lower_bound
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symveil.errors import ParameterError
-from symveil.mechanisms.timed_events import EventLaw
+from symveil.laws.event_law import EventLaw
 
 RATIOS = (Fraction(1, 3), Fraction(2, 3))
 """z = e^−rate as rationals: rates ln 3 and ln 1.5."""
