@@ -112,7 +112,7 @@ def test_ten_thousand_models_lose_no_more_than_they_say(part: int) -> None:
 
 def test_a_bound_that_is_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison is no formality: with η in place of 2η a place, some model is caught."""
-    monkeypatch.setattr(sv.Exponential, "loss_beyond", lambda self, distance: float(self.rate * distance))
+    monkeypatch.setattr(sv.Exponential, "_loss_beyond", lambda self, distance: float(self.rate * distance))
     with pytest.raises(AssertionError):
         assert_seeds_are_sound(range(200))
 

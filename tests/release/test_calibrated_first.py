@@ -95,7 +95,7 @@ def test_a_check_searches_for_nothing_whatever_it_took_to_calibrate(mechanism, t
 
 def test_a_search_after_the_output_was_begun_is_an_error(tmp_path, monkeypatch) -> None:
     """A planted fault: a calibration that calibrates nothing."""
-    monkeypatch.setattr(ByLength, "calibrated", lambda self, lengths: self)
+    monkeypatch.setattr(ByLength, "calibrated_for", lambda self, lengths: self)
     options = written(tmp_path, ROADS, ["a b a"])
     with pytest.raises(InternalError, match=r"AssertionError at symveil\.calibration\.search:"):
         privatize_file(tmp_path / "true.csv", tmp_path / "p.csv", **{**options, "epsilon": "3.21"})
