@@ -42,10 +42,18 @@ MOST_ROUNDS = 20
 """How often the weights of moves are brought up to the law at most; with more noise two or three are enough."""
 
 
-def words_in(tables: dict[str, NoisyTable]) -> float:
-    """How many words the tables speak of: the mean of their totals, each weighed by how sure it is; at least 1."""
-    weights = {name: 1.0 / table.total_variance for name, table in tables.items()}
-    mean = sum(weights[name] * tables[name].total for name in tables) / sum(weights.values())
+def words_in(support: Support, tables: dict[str, NoisyTable]) -> float:
+    """How many words the tables speak of: the mean of their totals, each weighed by how sure it is; at least 1.
+
+    A word of one symbol adds nothing to the table of moves: such words are taken from the table of lengths.
+    """
+    totals = {name: (table.total, table.total_variance) for name, table in tables.items()}
+    if support.shortest == 1:
+        without = tables["lengths"]
+        total, variance = totals["moves"]
+        totals["moves"] = total + float(without.values[0]), variance + without.deviation**2
+    weights = {name: 1.0 / variance for name, (_, variance) in totals.items()}
+    mean = sum(weights[name] * total for name, (total, _) in totals.items()) / sum(weights.values())
     return max(1.0, mean)
 
 
@@ -82,7 +90,7 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
     """
     there = Trellis.of(support, no_parameters(support)).log_lengths[support.shortest - 1 :] > -np.inf
     fit = _Fit.of(support, FITTED, length_shares(tables["lengths"], there), classes or {})
-    words, steps, rounds = words_in(tables), np.zeros(sum(fit.spread.shape)), 0
+    words, steps, rounds = words_in(support, tables), np.zeros(sum(fit.spread.shape)), 0
     while True:
         law = fit.law(fit.cells(steps)).expected()
         problem = _problem_of_trips(fit, tables, words, law)
