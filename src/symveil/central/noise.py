@@ -50,7 +50,7 @@ class Query:
     another the difference, and so the scale, is twice as large.
 
     With a δ the cells are not public but those that occur, and only those are shown whose noisy sum reaches the
-    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, claim 4).
+    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, Theorem 5.4).
     """
 
     name: str

@@ -100,7 +100,8 @@ def release_from_manifest(
     prove
         Whether the laws are proved again, one evaluation each.
     """
-    choice, times = choice_from_manifest(document), TimeSettings.from_parameters(document["parameters"])
+    choice, parameters = choice_from_manifest(document), document["parameters"]
+    times = TimeSettings.from_parameters(parameters) if "time_grid" in parameters else None
     if is_of_0_2(document):
         return LocalSpec.from_choice(choice, alphabet=document["alphabet"], model=model)
     rows, own, event_row = rows_of(document), choice, None

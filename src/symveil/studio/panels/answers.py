@@ -16,7 +16,7 @@ from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.answers import answer_answers
 from symveil.studio.tasks.ledger import answer_ledger
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 
 
 class AnswersPanel(Panel):

@@ -1,6 +1,6 @@
 """Brackets on the true δ: lv_α(s,s') = sup_E ν_s(E) − αν_s'(E) between two proved bounds.
 
-See docs/theory/labelled-chains.md.
+See docs/theory/chains-and-opacity.md.
 For a label word u let p and r be the forward sub-distributions from s and s': the chance to have shown u
 and to be in each state. Then for any horizon
 

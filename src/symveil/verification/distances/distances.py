@@ -102,7 +102,7 @@ def skewed_distances(
     exactness: Exactness = "auto",
     progress: Progress | None = None,
 ) -> Distances:
-    """ld_α = lgd_α (C19 Definitions 16 and 26; docs/theory/labelled-chains.md has the proof that they are one).
+    """ld_α = lgd_α (C19 Definitions 16 and 26; docs/theory/chains-and-opacity.md has the proof that they are one).
 
     Without `relays`, the support-only bound: larger, sound for δ, and not ld.
     """

@@ -2,7 +2,7 @@
 
 One text for exact rationals (`exact`) and for floats (`flows`): from above, each policy at most the one before. Start
 from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the values of the policy; stop
-when no flow gets cheaper (docs/theory/labelled-chains.md).
+when no flow gets cheaper (docs/theory/chains-and-opacity.md).
 """
 
 from __future__ import annotations
