@@ -21,12 +21,12 @@ from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.graceful import certified_graceful_rate
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.laws.protection import public_words
 from symveil.mechanisms.code_law import excess
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _LENGTH, _TRIPS, _WORDS = 20, 40, 1000  # of 60 words the mean is wrong by 4 %
 _ON_TRIPS = (

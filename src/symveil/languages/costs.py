@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.graphs.csr import Csr
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.trellis.semirings import Numbers
 
@@ -104,12 +104,8 @@ class Cost:
     def staircase(self, *, period: int, first_step: int) -> Cost:
         """The same costs, with a weight that falls in steps: `first_step` wide, then `period` each.
 
-        Parameters
-        ----------
-        period
-            The width of a step: the most by which adjacent words' costs can differ.
-        first_step
-            t, from 1 to `period`: how many of the smallest sums share the largest weight.
+        `period` is the width of a step: the most by which adjacent words' costs can differ. t, from 1 to `period`, is
+        how many of the smallest sums share the largest weight.
         """
         return replace(self, period=period, first_step=first_step)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language
@@ -18,7 +18,7 @@ from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.mechanisms.code_law import CodeLaw
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters, parameter_names
-from symveil.models.word import Codes, Lengths, Word, decode, split_words
+from symveil.models.alphabet import Codes, Lengths, Word, decode, split_words
 from symveil.numbers.once import computed_once, searched_once
 from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits
@@ -65,13 +65,7 @@ class Mechanism(CodeLaw):
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
-        """The mechanism that draws by a law. It searches for nothing and proves nothing.
-
-        Parameters
-        ----------
-        law
-            The law, of this kind.
-        """
+        """The mechanism that draws by a law. It searches for nothing and proves nothing."""
         made = cls.on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
         vars(made)["law"] = law
         return made

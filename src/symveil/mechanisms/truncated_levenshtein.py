@@ -41,7 +41,7 @@ from symveil.mechanisms.chains import truncated_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Lengths, Metric, Word, split_words
+from symveil.models.alphabet import Codes, Lengths, Metric, Word, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
@@ -261,13 +261,7 @@ class TruncatedLevenshtein(Mechanism):
         return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
-        """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing.
-
-        Parameters
-        ----------
-        distance
-            How many edits lie between the words.
-        """
+        """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing."""
         scored = at_least(2 * self.rate * min(distance, self.cutoff + 1))
         return min(super().loss_beyond(distance), scored)
 

@@ -23,7 +23,7 @@ from symveil.formats.cost_files import CostFiles
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.choice import AUTO, BY_NAME, REGISTERED, MechanismChoice, takers
 from symveil.numbers.rationals import exact
-from symveil.parameters.declaration import File, Flag, OneOf, Parameter, parameters_of
+from symveil.parameters import File, Flag, OneOf, Parameter, parameters_of
 
 UNSET = "auto"
 """What a form says where one of several is not chosen."""

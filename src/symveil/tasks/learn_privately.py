@@ -26,8 +26,8 @@ from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
 from symveil.formats.shapes import read_coordinates
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
@@ -35,7 +35,7 @@ from symveil.models.attributes import PublicValues
 from symveil.models.times import Period, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Domain,
     File,
     Flag,
@@ -49,8 +49,7 @@ from symveil.parameters.declaration import (
 )
 from symveil.pictures.maps import Road
 from symveil.randomness import RecordKey
-from symveil.release.central_job import Beside, ReadWords
-from symveil.release.central_spec import CentralSpec
+from symveil.release.central_job import Beside, CentralSpec, ReadWords
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.central_files import (
@@ -61,14 +60,16 @@ from symveil.tasks.central_files import (
     TIMEZONE,
     ZONES,
     CentralFile,
+    declared_rules,
+    needs_model_as_rule,
     public_language,
     reading_of_times,
     release_centrally,
+    require_legal_words,
     run_options,
     symbol_zones,
     zones_digest,
 )
-from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
 from symveil.tasks.doubts import large_loss, time_warnings, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 

@@ -34,7 +34,7 @@ from symveil.geography.positions import NO_LINK, GridCells, MatchedLinks, Positi
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files

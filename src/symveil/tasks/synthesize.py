@@ -41,7 +41,7 @@ from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import digest_of, write_files
-from symveil.tasks.declared_rules import declared_rules, require_legal_words
+from symveil.tasks.central_files import declared_rules, require_legal_words
 from symveil.tasks.doubts import time_warnings
 from symveil.tasks.learn_privately import LearnedPrivately
 

@@ -17,9 +17,8 @@ from xml.parsers import expat
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.reading import placed, read_bytes
-from symveil.models.markov_chain import MarkovChain
+from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
 from symveil.models.names import shown
-from symveil.models.probabilities import ROUNDED_SUM
 from symveil.numbers.rationals import exact
 
 ATTRIBUTES = ("probability", "weight")

@@ -36,7 +36,7 @@ from symveil.errors import FileError
 from symveil.formats.models.lines import Line, exported_lines, is_index
 from symveil.formats.reading import placed, read_text, suffix
 from symveil.models.labelled_chain import LabelledChain, spelled_valuation
-from symveil.models.probabilities import read_probability, rounded_sums
+from symveil.models.markov_chain import read_probability, rounded_sums
 from symveil.numbers.rationals import Number
 
 STATE_SUFFIX, REWARD_SUFFIX = ".sta", ".srew"

@@ -28,8 +28,8 @@ from sys import intern
 from symveil.errors import FileError, ModelError
 from symveil.formats.models.lines import is_number, numbered_lines, split_cells
 from symveil.formats.reading import placed, row_location
+from symveil.models.markov_chain import read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 _COUNT = re.compile(r"[0-9]{1,18}")  # Python refuses to read very long integers

@@ -26,9 +26,8 @@ from symveil.formats.reading import csv_rows, placed, row_location, suffix
 from symveil.formats.shapes import NAMES
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
-from symveil.models.markov_chain import MarkovChain
+from symveil.models.markov_chain import MarkovChain, read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import read_probability
 from symveil.numbers.rationals import Number, exact
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")

@@ -41,7 +41,7 @@ from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, Stam
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
-from symveil.numbers.holder import note_input
+from symveil.numbers.progress import note_input
 from symveil.pictures.text import displayable
 
 _CHUNK = 1 << 18

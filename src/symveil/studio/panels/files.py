@@ -9,14 +9,14 @@ from symveil.errors import LedgerError, ModelError, SymveilError
 from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.table import Target
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.parameters.declaration import parameters_of
+from symveil.parameters import parameters_of
 from symveil.studio.forms import Form, Scale, usual_value
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.answers import answer_answers, answer_ledger
 from symveil.studio.tasks.whole_file import COLUMNS, EXAMPLE, STATISTICS, TIME_ROWS, answer_whole_file
 from symveil.tasks.count import CountOptions
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.learn_privately import LearnOptions
 
 

@@ -28,10 +28,9 @@ from symveil.formats.shapes import read_coordinates
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import exact, percent, spelled
 from symveil.randomness import NotPrivateSeededBits
-from symveil.release.central_spec import queries_of
+from symveil.release.central_job import queries_of
 from symveil.reports.report import Facts, Headline, Listing, Marked, Picture, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
@@ -44,10 +43,9 @@ from symveil.tasks.budgets import (
     spent_in_units,
 )
 from symveil.tasks.central_files import central_manifest, read_counts, require_bytes
-from symveil.tasks.compare import read_words
-from symveil.tasks.compare_tables import plain_counts
+from symveil.tasks.compare_tables import plain_counts, read_words
 from symveil.tasks.estimate import estimate
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.privatize_file import privatize_file
 from symveil.tasks.synthesize import what_it_is
 

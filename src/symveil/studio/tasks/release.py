@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, TooLargeError
-from symveil.examples.road_network import network_coordinates
+from symveil.examples.paper_systems import network_coordinates
 from symveil.formats.shapes import read_coordinates
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
@@ -26,13 +26,12 @@ from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.models.word import Metric, decode
+from symveil.models.alphabet import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import epsilon_text, spelled
 from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.maps import Road, covers_most, road_map_svg
 from symveil.pictures.svg import to_svg
