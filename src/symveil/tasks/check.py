@@ -35,7 +35,7 @@ from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
-from symveil.mechanisms.by_length import length_classes
+from symveil.mechanisms.by_length import length_classes, of_length
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import percent, spelled
