@@ -25,7 +25,7 @@ from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Indices
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 
 FITTED = ("moves", "starts", "ends", "od")
 """The features whose parameters are fitted; those of lengths follow from their shares."""

@@ -27,8 +27,7 @@ from symveil.errors import ParameterError, either
 from symveil.estimation.table import projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
-from symveil.numbers.rationals import Number, exact, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import Number, exact, percent, spelled
 from symveil.randomness import RecordKey, discrete_laplace
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table

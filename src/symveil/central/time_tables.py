@@ -23,8 +23,8 @@ from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.central.word_law import Support
 from symveil.estimation.table import Indices
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import spelled
 
 TIME_SHARES = {

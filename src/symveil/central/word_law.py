@@ -26,7 +26,7 @@ from symveil.central.limits import LIMITS
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.table import Indices
 from symveil.languages.graph import WordGraph
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
 

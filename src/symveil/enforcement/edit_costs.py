@@ -15,8 +15,7 @@ from flint import fmpq
 from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Reply, Solved, built, replies
 from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
-from symveil.graphs.strong_components import strong_components
-from symveil.graphs.walk import Walk
+from symveil.graphs.walk import Walk, strong_components
 
 Position = tuple[int, int]
 

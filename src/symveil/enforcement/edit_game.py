@@ -30,9 +30,8 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import ExplorationLimit, estimator
+from symveil.verification.opacity.estimators import ExplorationLimit, Question, estimator
 from symveil.verification.opacity.exploration import Explored, Numbers, explore
-from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observation import Observed
 
 Events = tuple[int, ...]

@@ -18,9 +18,8 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, estimator
+from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, Question, estimator
 from symveil.verification.opacity.exploration import explore
-from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observation import Observed
 
 

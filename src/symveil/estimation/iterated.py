@@ -17,7 +17,7 @@ from scipy import sparse
 from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]

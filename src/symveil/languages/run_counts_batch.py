@@ -27,7 +27,7 @@ from symveil.graphs.csr import spread
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import can_count, ways_to_finish
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

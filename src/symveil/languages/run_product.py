@@ -27,7 +27,7 @@ from symveil.graphs.csr import Csr
 from symveil.languages.free import FreeLanguage
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import merged
 from symveil.pictures.text import count_label, probability_label, superscript, symbol_label

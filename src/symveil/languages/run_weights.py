@@ -36,7 +36,7 @@ from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.laws.law import Law
-from symveil.models.word import FAR
+from symveil.models.alphabet import FAR
 
 ROUNDING = 1e-11
 """Above the error of a logarithm of a probability, or of a count: relative, and absolute where it is below 1."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import uniform_words
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -41,7 +41,7 @@ from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.law import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.trellis.passes import WeightedWalk
 

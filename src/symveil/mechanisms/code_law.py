@@ -38,8 +38,7 @@ from symveil.laws.losses import (
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import FAR, Codes, Metric, Word, read_codes
+from symveil.models.alphabet import FAR, Alphabet, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact

@@ -40,7 +40,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_cap
 from symveil.mechanisms.chains import cost_moves
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number

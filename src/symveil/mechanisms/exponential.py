@@ -35,7 +35,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_offset, re
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.law import Law
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener

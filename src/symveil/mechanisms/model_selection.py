@@ -39,7 +39,7 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MUCH = Fraction(3, 4)  # of the budget is not much left

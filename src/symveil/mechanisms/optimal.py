@@ -30,7 +30,7 @@ from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import NumberedWords, Programme
-from symveil.models.word import FAR, Codes, Lengths, as_rows
+from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least

@@ -44,7 +44,7 @@ from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.permute_and_flip_race import race, races
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import (
     STANDARD_PRECISION,
     ball,

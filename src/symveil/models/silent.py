@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from symveil.errors import ModelError
-from symveil.graphs.strong_components import strong_components
+from symveil.graphs.walk import strong_components
 from symveil.models.labelled_chain import START_LABEL, LabelledChain, Pair
 from symveil.models.names import shown, unlike
 from symveil.numbers.conversions import fraction, rational

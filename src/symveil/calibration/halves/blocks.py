@@ -30,7 +30,7 @@ from symveil.calibration.halves.tables import (
     worst_in_groups,
 )
 from symveil.calibration.limits import LIMITS, splits
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
 

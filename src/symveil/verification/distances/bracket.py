@@ -39,11 +39,10 @@ from scipy.sparse.csgraph import connected_components
 from symveil.numbers.conversions import fraction, nearest_float, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.distances import CompiledBound, ExactBound
 from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
-from symveil.verification.distances.tables import Sparse
+from symveil.verification.distances.tables import Lumping, Sparse
 from symveil.verification.linear_systems import Entry, solved
 
 DEFAULT_WIDTH = Fraction(1, 10**4)

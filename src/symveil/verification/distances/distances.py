@@ -46,15 +46,8 @@ from symveil.verification.distances.flows import (
     find_relays,
     linear_system,
 )
-from symveil.verification.distances.tables import (
-    TINY,
-    ChainTable,
-    Floats,
-    Integers,
-    Sparse,
-    iterate,
-    needs_by_label,
-)
+from symveil.verification.distances.tables import TINY, ChainTable, Sparse, iterate, needs_by_label
+from symveil.verification.linear_systems import Floats, Integers
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
 _SMALL = 160  # pairs

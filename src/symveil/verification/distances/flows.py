@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from symveil.errors import SymveilError
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import sweep_loops
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
-from symveil.verification.linear_systems import Effort, FloatSystem
+from symveil.verification.distances.tables import ChainTable, write
+from symveil.verification.linear_systems import Effort, Floats, FloatSystem, Integers
 
 _TOLERANCE = 1e-13  # of reduced costs
 _THRESHOLD = 1e-12  # what counts as strictly cheaper
