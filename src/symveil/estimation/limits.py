@@ -38,7 +38,7 @@ class EstimationLimits:
     least_signal: float = 0.1
     """A smaller share of signal in the first step is none."""
     splits: int = 20
-    """Random halves of the groups by which noise is told from signal."""
+    """Random halves of the groups by which noise and signal are distinguished."""
     numbers_at_once: int = 4_000_000
     """How many numbers an array over edges and words may have."""
     fewest_rounds: int = 12
