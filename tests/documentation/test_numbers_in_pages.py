@@ -9,7 +9,7 @@ import pytest
 
 from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.central import rules
+from symveil.central.limits import LIMITS as CENTRAL
 from symveil.formats import reading
 from symveil.formats.models import wmod_files
 from symveil.formats.sequences import layout
@@ -69,7 +69,7 @@ LIMITS = [
     ("theory/losses.md", "Languages of at most {} words", OF_LAWS.now.paired_words),
     ("theory/losses.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
     ("theory/certificates.md", "more than {} numbers", CALIBRATION.now.compared_halves),
-    ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
+    ("theory/central.md", "fewer than one draw in {} obeys", CENTRAL.now.draws),
 ]
 """A page, what it says of a limit, and the limit in the code."""
 
