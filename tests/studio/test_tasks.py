@@ -17,7 +17,7 @@ from symveil.calibration.search import counted_searches
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.names import CHOICES
+from symveil.estimation.statistics import CHOICES
 from symveil.examples.paper_systems import TRIP, example_4, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path

@@ -18,7 +18,7 @@ from symveil.cli.output import (
     require_suffix,
 )
 from symveil.errors import ParameterError
-from symveil.estimation.names import CHOICES
+from symveil.estimation.statistics import CHOICES
 
 
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")

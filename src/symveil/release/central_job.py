@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID
 from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours
 from symveil.errors import FileError, only_our_errors
-from symveil.estimation.statistics import Batch, Indices
+from symveil.estimation.table import Batch, Indices
 from symveil.formats.manifest import CENTRAL_FORMAT, Manifest
 from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.charging import in_parts

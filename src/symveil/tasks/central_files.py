@@ -23,12 +23,11 @@ from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.support import Support
 from symveil.central.time_cells import TIME_STATISTICS
-from symveil.central.word_law import no_parameters
+from symveil.central.word_law import Support, no_parameters
 from symveil.errors import FileError, InputError, ParameterError
-from symveil.estimation.names import LONGEST_GRAM
-from symveil.estimation.statistics import Indices, Statistic, read_statistic
+from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
+from symveil.estimation.table import Indices
 from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
 from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
@@ -39,8 +38,8 @@ from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.graph import Model, require_words
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock

@@ -19,9 +19,9 @@ from symveil.central.attribute_law import attribute_queries
 from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
-from symveil.central.support import Support
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
+from symveil.central.word_law import Support
 from symveil.errors import SymveilError, either
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
@@ -30,7 +30,7 @@ from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.attributes import PublicValues

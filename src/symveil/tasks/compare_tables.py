@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from symveil.central.counts import PrivateCounts
 from symveil.central.unlisted_cells import PersonCells
-from symveil.comparison.distributions import (
-    CodedWords,
-    jensen_shannon,
-)
+from symveil.comparison.distributions import CodedWords, jensen_shannon
 from symveil.comparison.times import TimedWords
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
-from symveil.estimation.statistics import Batch, Statistic, read_statistic
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.table import Batch
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
 from symveil.formats.maps.coordinates import read_coordinates, zones_of
 from symveil.formats.reading import suffix

@@ -16,18 +16,18 @@ from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import Rules
-from symveil.central.support import Support
 from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
+from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.formats.manifest import model_digest
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.attribute_law import OF_CASES
 from symveil.central.noise import Quality
-from symveil.central.time_draws import FITTED_ON, draw_times
+from symveil.central.time_law import FITTED_ON, draw_times
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, either
 from symveil.formats.manifest import Manifest, manifest_path, read_any_manifest
 from symveil.formats.models.model_json import read_law

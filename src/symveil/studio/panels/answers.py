@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import ClassVar, get_args
 
 from symveil.errors import LedgerError, SymveilError
-from symveil.estimation.names import CHOICES, LONGEST_GRAM, NGRAMS
+from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.table import Target
 from symveil.studio.forms import Form
 from symveil.studio.guard import LARGEST_UPLOAD

@@ -19,10 +19,8 @@ from symveil.central.counts import shown_threshold
 from symveil.central.unlisted_cells import counted_plainly
 from symveil.comparison.distributions import CodedWords
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.estimate import Estimate
-from symveil.estimation.named_table import SHOWN, NamedTable
-from symveil.estimation.names import NGRAMS
-from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.named_table import SHOWN, Estimate, NamedTable
+from symveil.estimation.statistics import NGRAMS, Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
