@@ -1,6 +1,6 @@
 """The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
 
-It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`law`): the law is a table of
+It is the solution of a linear programme (docs/mechanisms.md), made exact (`law`): the law is a table of
 whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit. Under the
 graceful promise every two words are compared, and the solution is mostly that of linear equations (`Optimal.flat`).
 """
@@ -160,7 +160,7 @@ class Optimal(Mechanism):
     def flat(cls, language: FreeLanguage | RunLanguage, choice: RequestedParameters) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
-        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, O2).
+        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms.md, O2).
 
         Parameters
         ----------
