@@ -25,7 +25,7 @@ The options and one example of every command. The linked pages say what it does;
 short. Every command exits with 0 when it is done or the property holds, 1 when the property does not hold or is
 undecided, and 2 after bad input, with one line on standard error: what was expected, what the input has, and what to
 do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains. An output replaces a file of its
-name.
+name. Charts are .svg, or with the extra `plots` .png and .pdf.
 
 """
 TASKS = {
@@ -113,13 +113,16 @@ def _group(name: str) -> str:
     return next(reversed(_GROUPS))
 
 
-def _summary(command: click.Command, arguments: str) -> str:
-    """What a command does and takes, its exit status, and the page that explains it; without one, all its help."""
+def _summary(command: click.Command, parent: click.Context, arguments: str) -> str:
+    """What a command does and takes, its exit status, and the page that explains it; without one, all its help.
+
+    A command of a group is explained by the group's page.
+    """
     first, *others = (" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or ""))
     named = all(argument in first.split() for argument in arguments.rstrip(".").split())
     said = _text(first) if named else f"{_text(first)} Takes `{arguments}`."
     if command.name not in EXPLAINED:
-        return " ".join([said, *map(_text, others)])
+        return " ".join([said, *map(_text, others if parent.parent is None else ())])
     title, page = EXPLAINED[command.name]
     statuses = [status for part in others for status in re.findall(r"Exit status 0: .*", part)]
     return " ".join([said, *map(_text, statuses), f"More: [{title}]({page})."])
@@ -151,7 +154,7 @@ def _sections(command: click.Command, parent: click.Context, shared: set[str]) -
     pieces = [f"## {context.command_path}" if parent.parent is None else f"### {context.command_path}", ""]
     has_arguments = any(isinstance(parameter, click.Argument) for parameter in command.params)
     usage = " ".join(command.collect_usage_pieces(context)).removeprefix("[OPTIONS] ") if has_arguments else ""
-    pieces += [_summary(command, usage), ""]
+    pieces += [_summary(command, parent, usage), ""]
     rows = [row for parameter in command.params if (row := _row(parameter, context))]
     if own := [row for row in rows if row.replace(_REQUIRED, "") not in shared]:
         pieces += [*own, ""]
@@ -181,9 +184,7 @@ def _taken(rows: list[str], shared: set[str]) -> str:
     in_part = [title for title in groups if not _GROUPS[title] or len(groups[title]) < len(wholes[title])]
     single = [row for title in in_part for row in groups[title]]
     named = ", ".join(_name(row) + " (required)" * (_REQUIRED in row) for row in single)
-    parts = ["Also takes " + " and ".join(taken)] if taken else []
-    parts += [f"[Shared options](#shared-options): {named}"] if named else []
-    return ". ".join(parts)
+    return "Shared: " + ", ".join([*taken, *([named] if named else [])])
 
 
 def _with_takers(row: str) -> str:
@@ -205,7 +206,8 @@ def _row(parameter: click.Parameter, context: click.Context) -> str | None:
     if record is None:
         return None
     names, meaning = record
-    meaning = meaning.replace("; a file of that name is replaced", "")  # the page says it once
+    for once in ("; a file of that name is replaced", "; .png and .pdf with symveil[plots]", ": see above"):
+        meaning = meaning.replace(once, "")  # the page says it once, or the page that it links to
     if isinstance(parameter.type, click.Choice):  # a long list of choices breaks in a text, not in a name
         names = names.partition(" [")[0]
         *others, last = (f"`{choice}`" for choice in parameter.type.choices)

@@ -53,8 +53,8 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
     "--for",
     "compares",
     type=OneOf(["words", "persons"]),
-    help="What the grant pays for. words: releases of sequences; persons: count and learn, where a person is added or "
-    "removed. Without it the grant is for what the ledger was used for first.",
+    help="What the grant pays for: releases of sequences, or count and learn; by default what the ledger was used for "
+    "first.",
 )
 @click.option(
     "--adjacency",
