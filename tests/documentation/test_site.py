@@ -170,6 +170,14 @@ def test_a_browser_asks_nobody_else_and_nothing_sticks_out(address: str, tab, pa
     assert complaints == []
 
 
+def test_the_first_page_fits_on_a_screen_and_a_half(address: str, tab) -> None:
+    page, _, _ = tab
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{address}index.html")
+    assert page.evaluate("document.querySelector('article').getBoundingClientRect().bottom + scrollY") <= 1.5 * 900
+    page.set_viewport_size({"width": 390, "height": 844})
+
+
 def test_a_copy_has_no_prompts_and_no_answers(address: str, tab) -> None:
     """The button of the first example of the README's part about Python, and of its commands."""
     page, _, complaints = tab
@@ -201,6 +209,8 @@ def test_the_search_finds_a_page(address: str, tab) -> None:
     box.press("End")
     found = page.locator(".md-search-result__link").first
     found.wait_for(state="visible")
-    assert "staircase" in found.inner_text().lower()
+    # the page about mechanisms, before the one with all names of Python
+    assert found.inner_text() == "Mechanisms"
+    assert "staircase" in page.locator(".md-search-result__item").first.inner_text().lower()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     assert complaints == []
