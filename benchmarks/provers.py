@@ -37,7 +37,7 @@ from symveil.calibration.search import largest_rate
 from symveil.calibration.spread import spread_bound
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage
 from symveil.languages.swap_costs import swap

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.parameters.declaration import schema_of
+from symveil.parameters import schema_of
 
 DOCS = Path(__file__).parent
 SHIPPED = DOCS.parent / "src" / "symveil" / "formats" / "schemas" / "manifest.schema.json"

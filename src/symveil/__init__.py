@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity
     from symveil.errors import SymveilError
-    from symveil.estimation.estimate import Estimate
+    from symveil.estimation.named_table import Estimate
     from symveil.formats.cost_files import read_costs, read_places
     from symveil.formats.maps.coordinates import read_coordinates
     from symveil.formats.maps.road_graphs import road_model

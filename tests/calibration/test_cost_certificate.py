@@ -25,7 +25,7 @@ from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 

@@ -33,7 +33,7 @@ from symveil.calibration.halves.tables import HalfTables
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
 
 NETWORK = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"

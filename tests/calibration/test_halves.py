@@ -26,7 +26,7 @@ from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
 from symveil.calibration.halves.tables import Half, HalfTables
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.mechanisms import cost_weighted

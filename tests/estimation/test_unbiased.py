@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.statistics import Batch, read_statistic
+from symveil.estimation.statistics import read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
+from symveil.estimation.table import Batch
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.rerelease import noise_of_mechanism
 

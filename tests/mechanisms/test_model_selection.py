@@ -15,7 +15,7 @@ from symveil.calibration.certify import quick_rate
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.halves import rates as halves_rates
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.laws.protection import public_words
 from symveil.mechanisms import cost_weighted, model_selection
 from symveil.mechanisms.code_law import excess

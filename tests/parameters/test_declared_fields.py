@@ -23,7 +23,7 @@ from symveil.formats.json_schema import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, names, takers
 from symveil.mechanisms.choice_parameters import ChoiceParameters
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Exact,
     File,
     Flag,

@@ -8,7 +8,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.examples.road_network import TRIP
+from symveil.examples.paper_systems import TRIP
 from symveil.reports.page import section_html
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel

@@ -17,9 +17,8 @@ from symveil.calibration.search import counted_searches
 from symveil.enforcement import sensitive_only
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.names import CHOICES
-from symveil.examples.paper_systems import example_4
-from symveil.examples.road_network import TRIP, network_coordinates, network_language, road_network
+from symveil.estimation.statistics import CHOICES
+from symveil.examples.paper_systems import TRIP, example_4, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
 from symveil.formats.maps.coordinates import read_coordinates

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import named_options
+from symveil.cli.field_options import PATH, named_options
+from symveil.cli.options import choice_option, json_option, number_option
 from symveil.cli.output import command, print_json, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import choice_option, json_option, number_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.numbers.progress import named
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.field_options import named_options
-from symveil.cli.options import read_adjacency_option
+from symveil.cli.field_options import OneOf, named_options
+from symveil.cli.options import file_option, json_option, out_option, read_adjacency_option
 from symveil.cli.output import command, group, print_result
-from symveil.cli.single_options import file_option, json_option, out_option
-from symveil.cli.values import OneOf
 from symveil.errors import ParameterError
 from symveil.reports.report import text_report
 

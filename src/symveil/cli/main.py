@@ -17,13 +17,13 @@ import click
 from click.shell_completion import shell_complete
 
 from symveil import __version__
-from symveil.cli.check import check_command
 from symveil.cli.compare import compare_command
 from symveil.cli.count import count_command
 from symveil.cli.demo import demo_command, reproduce_command, studio_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
+from symveil.cli.field_options import advice_for, as_typed, named_as_typed, usage_message
 from symveil.cli.learn import learn_command, synthesize_command
 from symveil.cli.ledger import ledger_command
 from symveil.cli.opacity import opacity_command
@@ -32,8 +32,7 @@ from symveil.cli.privatize import privatize_command
 from symveil.cli.progress import interrupted_status
 from symveil.cli.release import audit_command, release_command
 from symveil.cli.symbols import alphabet_command, roads_command, symbols_command
-from symveil.cli.values import advice_for, as_typed, named_as_typed, usage_message
-from symveil.cli.verify import verify_command
+from symveil.cli.verify import check_command, verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
 from symveil.reports.terminal import visible
 

@@ -16,9 +16,8 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import Lately
+from symveil.cli.field_options import Lately, as_typed
 from symveil.cli.progress import rest
-from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
 from symveil.reports.report import Report
 from symveil.reports.terminal import CONTROLS, encodable, report_text, writable

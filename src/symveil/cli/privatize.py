@@ -6,12 +6,19 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options, options_of
-from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options, options_of
+from symveil.cli.options import (
+    LanguageOptions,
+    MechanismOptions,
+    file_option,
+    json_option,
+    language_options,
+    mechanism_options,
+    out_option,
+    time_option,
+)
 from symveil.cli.output import command, print_result, require_not_read, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import file_option, json_option, out_option, time_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError
 from symveil.tasks.parameters import RunOptions
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, SIZES, WIDE_FORM, named_options
+from symveil.cli.field_options import EVENTS, PATH, SIZES, WIDE_FORM, named_options
+from symveil.cli.options import choice_option, file_option, json_option, out_option
 from symveil.cli.output import command, print_json, print_notes, print_report, print_result
-from symveil.cli.single_options import choice_option, file_option, json_option, out_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
 from symveil.reports.report import facts_report
 from symveil.reports.terminal import visible

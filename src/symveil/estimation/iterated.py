@@ -137,10 +137,7 @@ class Iterates:
     def shares(self, rows: NDArray[np.int64]) -> EstimatedTable:
         """The same as shares of all cells in the same row: transitions, by the delta method.
 
-        Parameters
-        ----------
-        rows
-            The row of each cell.
+        `rows` has the row of each cell.
         """
         point, whole, allowance, bounded, notes = self._known()
         different, number = np.unique(rows, return_inverse=True)

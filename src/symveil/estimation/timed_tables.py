@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import Estimate
 from symveil.estimation.substitution_noise import LARGE_ENOUGH
 from symveil.estimation.table import EstimatedTable, Variances, projected
 from symveil.laws.event_law import EventLaw
@@ -31,12 +31,7 @@ Indices = NDArray[np.int64]
 class TimedTables:
     """The table of bins × symbols, or of bins alone, from private events that are added batch by batch.
 
-    Parameters
-    ----------
-    law
-        How each event was released.
-    by_symbol
-        Whether symbols are distinguished.
+    Without `by_symbol` symbols are not distinguished.
 
     >>> from fractions import Fraction
     >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
@@ -57,17 +52,7 @@ class TimedTables:
 
     @staticmethod
     def usable(law: EventLaw, events: int, *, by_symbol: bool) -> bool:
-        """Whether noise leaves enough of every part of the table: a public rule.
-
-        Parameters
-        ----------
-        law
-            How each event was released.
-        events
-            How many there are.
-        by_symbol
-            Whether symbols are distinguished.
-        """
+        """Whether noise leaves enough of every part of the table: a public rule."""
         return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
 
     @staticmethod

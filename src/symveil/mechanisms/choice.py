@@ -49,7 +49,7 @@ from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Metric, read_length
 from symveil.numbers.rationals import Number, spelled
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Exact,
     Flag,
     OneOf,

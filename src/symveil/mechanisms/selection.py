@@ -28,7 +28,7 @@ from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.word import decode
-from symveil.parameters.declaration import shows_fields
+from symveil.parameters import shows_fields
 
 _OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
 

@@ -28,8 +28,17 @@ from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.formats.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
-from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.release.job import Ask, FileJob, Written
+from symveil.release.batch import (
+    LEFT_OUT,
+    Ask,
+    FileJob,
+    OnUnknown,
+    ReleasePlan,
+    Written,
+    bounded,
+    check_batch,
+    privatize_batch,
+)
 from symveil.release.timed import TimedEvents, TimedPlan
 from symveil.storage.files import digest_of
 

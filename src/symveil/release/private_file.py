@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
-from symveil.estimation.statistics import Batch
-from symveil.estimation.table import random_groups
+from symveil.estimation.table import Batch, random_groups
 from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
 from symveil.formats.manifest import (
     alphabet_digest,

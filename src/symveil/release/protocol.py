@@ -40,7 +40,7 @@ from symveil.ledger.units import Unit
 from symveil.mechanisms.calibrate import law_rows
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.randomness import new_release_key
-from symveil.release.job import Job, Written
+from symveil.release.batch import Job, Written
 
 _LONGEST_SHOWN = 40
 

@@ -32,7 +32,7 @@ from pyspark.sql.types import (
 )
 
 from symveil.errors import FileError, ParameterError
-from symveil.estimation.statistics import Indices
+from symveil.estimation.table import Indices
 from symveil.formats.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
 from symveil.formats.sequences.records import is_list, list_lengths, split_column
 from symveil.formats.sequences.rows import no_name

@@ -38,7 +38,7 @@ from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled
-from symveil.release.job import Written
+from symveil.release.batch import Written
 from symveil.release.protocol import Price
 from symveil.release.timed import TimedEvents, TimeSettings
 

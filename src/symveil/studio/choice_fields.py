@@ -13,7 +13,7 @@ from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.choice import AUTO, BY_NAME, REGISTERED, MechanismChoice, takers
-from symveil.parameters.declaration import File, Flag, OneOf, Parameter, parameters_of
+from symveil.parameters import File, Flag, OneOf, Parameter, parameters_of
 from symveil.studio.forms import Form
 
 NOT_HERE = {"not_private": "mechanisms that only reproduce a paper are for the command line"}

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from symveil.errors import ParameterError
 from symveil.numbers.rationals import exact
-from symveil.parameters.declaration import File, Flag, OneOf, Parameter
+from symveil.parameters import File, Flag, OneOf, Parameter
 
 UNSET = "auto"
 """What a form says where one of several is not chosen."""

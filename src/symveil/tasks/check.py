@@ -48,7 +48,7 @@ from symveil.tasks.checks import (
     same_model,
     schema_fields,
 )
-from symveil.tasks.enforce_log import log_policy
+from symveil.tasks.enforce_options import log_policy
 from symveil.tasks.opacity import load_system
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000

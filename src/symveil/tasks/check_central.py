@@ -18,9 +18,9 @@ from symveil.central.attribute_law import attribute_queries
 from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
-from symveil.central.support import Support
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
+from symveil.central.word_law import Support
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
@@ -37,14 +37,22 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_spec import CentralSpec, queries_of
+from symveil.release.central_job import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
-from symveil.tasks.central_files import zones_digest
-from symveil.tasks.check_tables import check_table, is_of_times, question_of
-from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
+from symveil.tasks.central_files import needs_model_as_rule, zones_digest
+from symveil.tasks.checks import (
+    Check,
+    check_table,
+    compared,
+    is_of_times,
+    output_bytes,
+    promise_fault,
+    question_of,
+    same_model,
+    schema_fields,
+)
 from symveil.tasks.count import CountOptions
-from symveil.tasks.declared_rules import needs_model_as_rule
 from symveil.tasks.synthesize import synthetic_columns
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}

@@ -26,10 +26,9 @@ from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
-from symveil.parameters.declaration import Domain, Whole, check_names, declared, described, listing_fields, shows_fields
+from symveil.parameters import Domain, Whole, check_names, declared, described, listing_fields, shows_fields
 from symveil.randomness import RecordKey, new_release_key
-from symveil.release.central_job import Beside, FileWords, ObservedSymbols
-from symveil.release.central_spec import CentralSpec
+from symveil.release.central_job import Beside, CentralSpec, FileWords, ObservedSymbols
 from symveil.release.protocol import new_release_id
 from symveil.tasks.central_files import (
     COORDINATES,

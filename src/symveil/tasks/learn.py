@@ -24,7 +24,7 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.word import Word
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import check_names, shows_fields
+from symveil.parameters import check_names, shows_fields
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.parameters import FileReading

@@ -38,8 +38,8 @@ from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
-from symveil.parameters.declaration import described, shows_fields
-from symveil.release.job import Job, Written
+from symveil.parameters import described, shows_fields
+from symveil.release.batch import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.private_file import PrivateFile
 from symveil.release.protocol import Decisions, Protocol, Settings, check_ledger_apart, decisions, made_by

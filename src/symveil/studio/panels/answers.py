@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import ClassVar, get_args
 
 from symveil.errors import LedgerError, SymveilError
-from symveil.estimation.names import CHOICES, LONGEST_GRAM, NGRAMS
+from symveil.estimation.statistics import CHOICES, LONGEST_GRAM, NGRAMS
 from symveil.estimation.table import Target
 from symveil.studio.forms import Form
 from symveil.studio.guard import LARGEST_UPLOAD
 from symveil.studio.panel import Panel, Values
 from symveil.studio.tasks.answers import answer_answers
 from symveil.studio.tasks.ledger import answer_ledger
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 
 
 class AnswersPanel(Panel):

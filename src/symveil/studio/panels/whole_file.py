@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from symveil.errors import ModelError, SymveilError
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.parameters.declaration import parameters_of
+from symveil.parameters import parameters_of
 from symveil.studio.choice_fields import usual_value
 from symveil.studio.forms import Form, Scale
 from symveil.studio.guard import LARGEST_UPLOAD

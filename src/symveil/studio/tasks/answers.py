@@ -19,24 +19,21 @@ from symveil.central.counts import shown_threshold
 from symveil.central.unlisted_cells import counted_plainly
 from symveil.comparison.distributions import CodedWords
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.estimate import Estimate
-from symveil.estimation.named_table import SHOWN, NamedTable
-from symveil.estimation.names import NGRAMS
-from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.named_table import SHOWN, Estimate, NamedTable
+from symveil.estimation.statistics import NGRAMS, Statistic, read_statistic
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.randomness import NotPrivateSeededBits
-from symveil.release.central_spec import queries_of
+from symveil.release.central_job import queries_of
 from symveil.reports.report import Listing, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.central_files import central_manifest, read_counts, require_bytes
-from symveil.tasks.compare import read_words
-from symveil.tasks.compare_tables import plain_counts
+from symveil.tasks.compare_tables import plain_counts, read_words
 from symveil.tasks.estimate import estimate
-from symveil.tasks.estimate_times import DURATIONS
+from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.privatize_file import privatize_file
 from symveil.tasks.synthesize import what_it_is
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from symveil.errors import ModelError
-from symveil.examples.road_network import network_coordinates
+from symveil.examples.paper_systems import network_coordinates
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.laws.protection import protection
 from symveil.mechanisms.attacker.view import attacker_view

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.enumeration import is_enumerable
 from symveil.errors import InputError, ModelError, ParameterError
-from symveil.examples.road_network import TRIP, road_network
+from symveil.examples.paper_systems import TRIP, road_network
 from symveil.formats.models.model_files import load_model
 from symveil.formats.symbols import read_alphabet, split_word
 from symveil.languages.free import FreeLanguage, words

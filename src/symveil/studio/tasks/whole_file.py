@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import ParameterError
-from symveil.estimation.names import NGRAMS
+from symveil.estimation.statistics import NGRAMS
 from symveil.examples.millford import LONGEST, SHORTEST, millford, millford_map, millford_times, millford_trips
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions

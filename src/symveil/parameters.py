@@ -1,8 +1,8 @@
-"""What a field of a description says about itself: its help, its label, what may be given for it.
+"""Parameters declared once, as fields of frozen dataclasses, and what is made of them.
 
-A description is a frozen dataclass such as `MechanismChoice`. Its fields are the one source of the options of commands,
-the fields of forms, the schema of documents, the tables of the documentation and the parameters of functions.
-"""
+A description is a frozen dataclass such as `MechanismChoice`. Its fields say their help, their label and what may be
+given for them; they are the one source of the options of commands, the fields of forms, the schema of documents, the
+tables of the documentation and the parameters of functions. A room declares its own parameters with this module."""
 
 from __future__ import annotations
 
@@ -341,7 +341,7 @@ def schema_of(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
         Fields that its document does not have.
 
     >>> from dataclasses import dataclass, field
-    >>> from symveil.parameters.declaration import Whole, declared
+    >>> from symveil.parameters import Whole, declared
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Walk:
     ...     steps: int = field(default=2, metadata=declared("How many steps.", label="Steps", domain=Whole()))
