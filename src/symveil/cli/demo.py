@@ -28,7 +28,7 @@ from symveil.numbers.progress import named
     type=PATH,
     default=Path("demo-out"),
     show_default=True,
-    help="The folder of the report and the private trips; files of their names are replaced.",
+    help="The folder of the report and the private trips.",
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:

@@ -57,7 +57,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
 @click.option(
     "--adjacency",
     metavar="B|all",
-    help="Budgets of this ledger are for words this close: charges that promise less are refused.",
+    help="Budgets are for words this close: charges that promise less are refused.",
 )
 @click.option(
     "--metric",
