@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import symveil as sv
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 
 settings.register_profile("symveil", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
     from symveil.bounds.lower_bound import LowerBound, lower_bound
-    from symveil.calibration.edit_channel_loss import ChannelParameters
+    from symveil.calibration.edit_channel import ChannelParameters
     from symveil.central.counts import PrivateCounts
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from symveil.laws.protection import protection
     from symveil.mechanisms.calibrate import calibrate
     from symveil.mechanisms.choice import MechanismChoice
-    from symveil.mechanisms.edit_channel.mechanism import EditChannel
+    from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.law import Law
-    from symveil.mechanisms.online.mechanism import Online
-    from symveil.mechanisms.optimal.mechanism import Optimal
-    from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+    from symveil.mechanisms.online import Online
+    from symveil.mechanisms.optimal import Optimal
+    from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein

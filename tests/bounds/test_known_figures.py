@@ -15,7 +15,7 @@ import pytest
 import symveil as sv
 from symveil.bounds.lower_bound import decays
 from symveil.bounds.prior import Prior
-from symveil.bounds.sampled_prices import lower_limit
+from symveil.bounds.star_price import lower_limit
 from symveil.bounds.window_prices import WindowPrices
 from symveil.errors import ParameterError
 from symveil.examples.paper_systems import town

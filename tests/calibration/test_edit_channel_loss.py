@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from edit_oracle import Channel, neighbours, words
-from symveil.calibration import answers, edit_channel_search
-from symveil.calibration.edit_channel_loss import (
+from symveil.calibration import answers, edit_channel
+from symveil.calibration.edit_channel import (
     NOTHING,
     SCANNED,
     ChannelParameters,
     _sequences,
+    best_channel,
     channel_loss,
     inserted_above,
     none_inserted,
 )
-from symveil.calibration.edit_channel_search import best_channel
 from symveil.errors import ParameterError
 from symveil.numbers.conversions import ball, precision
 
@@ -166,22 +166,22 @@ def _edits(parameters: ChannelParameters) -> float:
 
 def test_the_search_is_deterministic_and_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path))
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
     first = best_channel(epsilon=Fraction(4), symbols=5, nominal_length=10)
     (file,) = tmp_path.iterdir()
-    edit_channel_search._answers.clear()
-    monkeypatch.setattr(edit_channel_search, "_searched", None)  # so it must have been kept
+    edit_channel._answers.clear()
+    monkeypatch.setattr(edit_channel, "_searched", None)  # so it must have been kept
     assert best_channel(epsilon=Fraction(4), symbols=5, nominal_length=10) == first
     monkeypatch.undo()
     monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path))
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
     # an entry that breaks the budget, or is none, is not believed
     answers.keep(file.stem, {"ratio": "1/2", "power": "2", "deletion": "1/1000", "substitution": "1/1000"})
     assert best_channel(epsilon=Fraction(4), symbols=5, nominal_length=10) == first
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
     file.write_text("{}")
     assert best_channel(epsilon=Fraction(4), symbols=5, nominal_length=10) == first
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
 
 
 @pytest.mark.parametrize("symbols", [1, 2, 26, 1000])
@@ -276,10 +276,10 @@ def test_what_is_inserted_far_out_adds_up_close_to_one(power):
 )
 def test_what_was_kept_is_believed_only_if_its_loss_is_proved_again(tmp_path, monkeypatch, entry):
     monkeypatch.setenv("SYMVEIL_CACHE", str(tmp_path))
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
     found = best_channel(epsilon=Fraction(3), symbols=4, nominal_length=20)
     (file,) = tmp_path.iterdir()
     answers.keep(file.stem, entry)
-    edit_channel_search._answers.clear()
+    edit_channel._answers.clear()
     assert best_channel(epsilon=Fraction(3), symbols=4, nominal_length=20) == found
     assert found.loss.worst <= 3

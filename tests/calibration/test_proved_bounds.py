@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 
 from symveil.calibration import block_bounds, windows
 from symveil.calibration.block_bounds import Hull, box_hulls, chain_bounds, chain_loss, chain_search
+from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.blocks import FINAL, total_over_blocks
 from symveil.calibration.limits import LIMITS
-from symveil.calibration.spread import spread_bound
 from symveil.calibration.windows import window_loss, window_search
 from symveil.languages.runs import runs
 from symveil.models.automaton import TransitionSystem

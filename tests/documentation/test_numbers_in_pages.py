@@ -15,7 +15,7 @@ from symveil.formats.models import wmod_expressions
 from symveil.formats.sequences import layout
 from symveil.laws import adjacency, losses
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.limits import LIMITS as OF_MECHANISMS
 from symveil.models.limits import LIMITS as OF_MODELS
 from symveil.tasks import demo

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.estimation.edit_tables import EditNoise, EditTables, length_indicators
 from symveil.estimation.statistics import read_statistic
 from symveil.estimation.table import Batch

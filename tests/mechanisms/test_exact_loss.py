@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symveil.languages.free import words
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 
 # Beyond this many words the true word runs over a few words only, its neighbours over all.
 EVERY_PAIR_UP_TO = 81

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpz
 
-from symveil.mechanisms.permute_and_flip.race import race
+from symveil.mechanisms.permute_and_flip_race import race
 from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, NotPrivateSeededBits
 

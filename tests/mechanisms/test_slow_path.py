@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 SEED = 20190

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from symveil.languages.free import words
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.tasks.reproduce import mechanisms as jones2019
 
 pytestmark = pytest.mark.xdist_group("jones2019")  # its rows are computed once

@@ -21,8 +21,8 @@ from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
 from symveil.formats.json_schema import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.laws.parameters import ChoiceParameters
 from symveil.mechanisms.choice import MechanismChoice, names, takers
-from symveil.mechanisms.choice_parameters import ChoiceParameters
 from symveil.parameters import (
     Exact,
     File,

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import symveil as sv
-from symveil.mechanisms.permute_and_flip.race import race
+from symveil.mechanisms.permute_and_flip_race import race
 from symveil.numbers.conversions import ball
 from symveil.randomness import NotPrivateSeededBits
 

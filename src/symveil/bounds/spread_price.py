@@ -50,17 +50,9 @@ class Pattern:
 def spread_prices(patterns: Sequence[Pattern], tile: slice, decay: Floats, adjacency: int | None) -> Floats:
     """For each window a lower bound on the expected loss on a tile of it, below the best possible by little.
 
-    Parameters
-    ----------
-    patterns
-        The windows, all of one length.
-    tile
-        The positions of the window whose loss counts.
-    decay
-        Lower bounds of e^{−εg} for g = 0, 1 …; words farther apart are taken to have nothing to do with each other.
-    adjacency
-        Words of the window that differ in at most so many positions are adjacent. None: the graceful promise, where g
-        is the number of positions in which words differ.
+    The loss counts in the positions of `tile`. `decay` has lower bounds of e^{−εg} for g = 0, 1 …; words farther apart
+    are taken to have nothing to do with each other. Without an adjacency it is the graceful promise, where g is the
+    number of positions in which words differ.
     """
     prices = np.zeros(len(patterns))
     order = sorted(range(len(patterns)), key=lambda number: len(patterns[number].words))
@@ -201,12 +193,7 @@ MOST_CELLS = 2_000_000
 def constant_prices(patterns: Sequence[Pattern], decay: float) -> Floats:
     """For each window, whose words must all be adjacent, a price rounded down; 0 where it is too large to look at.
 
-    Parameters
-    ----------
-    patterns
-        The windows.
-    decay
-        A lower bound of e^{−ε}.
+    `decay` is a lower bound of e^{−ε}.
 
     >>> pair = Pattern(np.array([[0], [1], [2]]), np.ones(3))
     >>> constant_prices([pair], decay=0.5)[0].round(6)          # (K−1)/(e^ε+K−1) for K = 3, e^ε = 2

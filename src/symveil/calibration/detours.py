@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, has_hidden_start
+from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, WHOLE, Kind, at_once, has_hidden_start, slices
 from symveil.calibration.costs.boxes import Boxes
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
-from symveil.calibration.costs.outcome import at_once, slices
 from symveil.calibration.counting_loops import Ends, Windows, worst_spans
 from symveil.graphs.csr import offsets, spread
 
@@ -84,12 +83,8 @@ class Steps:
 def detour_ratios(graph: CostGraph, left: Boxes, right: Boxes) -> dict[Kind, float]:
     """For every kind of block that fits, a bound on ln Z(v)/Z(w) of words that differ in one of them, rounded up.
 
-    Parameters
-    ----------
-    graph
-        A chain's, by Hamming distance; with or without a balanced prior.
-    left, right
-        Its boxes, of all states.
+    The graph is a chain's, by Hamming distance, with or without a balanced prior; the boxes are those of all its
+    states.
     """
     steps = _steps(graph, left)
     ends = _known_rows(right, graph.steps, forwards=False)

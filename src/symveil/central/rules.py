@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from symveil.central.word_law import MOST_SUMS, Floats, Parameters, Support, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.table import Batch, Indices
-from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.language import runs_of_any_length
 from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource
 

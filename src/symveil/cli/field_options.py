@@ -12,15 +12,14 @@ import re
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.columns import ColumnOptions
-from symveil.parameters import File, Flag, Parameter, Several, Whole, parameters_of
-from symveil.parameters import OneOf as OneWord
-from symveil.tasks.parameters import RunOptions
+
+if TYPE_CHECKING:
+    from symveil.parameters import Parameter, Whole
 
 PATH = click.Path(path_type=Path)
 """A file or a folder. Whether it can be read or written is for its reader or writer to say."""
@@ -236,11 +235,15 @@ def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any =
     kind
         Another type of click than that of the field's domain.
 
+    >>> from symveil.parameters import parameters_of
     >>> from symveil.tasks.parameters import RunOptions
     >>> again, engine = (option_of(each) for each in parameters_of(RunOptions, "again", "engine"))
     >>> again.opts, again.is_flag, engine.type.choices, engine.default
     (['--again'], True, ('local', 'spark'), 'local')
     """
+    from symveil.parameters import File, Flag, Several, Whole
+    from symveil.parameters import OneOf as OneWord
+
     domain = parameter.domain
     settings: dict[str, Any] = {
         "help": as_typed(parameter.help),
@@ -296,6 +299,8 @@ def options_of(
     """
 
     def make() -> list[click.Option]:
+        from symveil.parameters import parameters_of
+
         described = kind if isinstance(kind, type) else kind()
         return [
             option_of(each, required=(required or {}).get(each.name), kind=(kinds or {}).get(each.name))
@@ -324,6 +329,10 @@ def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
     """
 
     def make() -> list[click.Option]:
+        from symveil.formats.sequences.columns import ColumnOptions
+        from symveil.parameters import parameters_of
+        from symveil.tasks.parameters import RunOptions
+
         declared = {each.name: each for kind in (RunOptions, ColumnOptions) for each in parameters_of(kind)}
         if not declared.keys() >= set(names):
             from symveil.tasks.count import CountOptions  # heavy

@@ -14,7 +14,6 @@ import sys
 from typing import NoReturn
 
 import click
-from click.shell_completion import shell_complete
 
 from symveil import __version__
 from symveil.cli.compare import compare_command
@@ -34,7 +33,6 @@ from symveil.cli.release import audit_command, release_command
 from symveil.cli.symbols import alphabet_command, roads_command, symbols_command
 from symveil.cli.verify import check_command, verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
-from symveil.reports.terminal import visible
 
 BAD_INPUT = 2
 READER_GONE = 141
@@ -82,6 +80,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         _prepare_streams()
         if instruction := os.environ.get(_COMPLETION):
+            from click.shell_completion import shell_complete
+
             sys.exit(shell_complete(cli, {}, "symveil", _COMPLETION, instruction))
         status = _run(typed)
         sys.stdout.flush()
@@ -150,5 +150,7 @@ def _prepare_streams() -> None:
 
 def _fail(message: str) -> NoReturn:
     with contextlib.suppress(Exception):  # where nothing can be said the status still says it
+        from symveil.reports.terminal import visible
+
         click.echo(f"symveil: error: {visible(' '.join(message.split()))}", err=True)
     sys.exit(BAD_INPUT)

@@ -12,7 +12,6 @@ import click
 
 from symveil.cli.field_options import PATH, STEP, WHOLE_NUMBER, OneOf, Option, options_of
 from symveil.errors import InputError, ParameterError, WordError
-from symveil.parameters import parameters_of
 
 if TYPE_CHECKING:
     from symveil.languages.language import Language
@@ -262,6 +261,8 @@ def _mechanism_options(*, epsilon_required: bool) -> Option:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_object(**values: Any) -> Any:
+            from symveil.parameters import parameters_of
+
             kinds = (_mechanism_choice(), _cost_files())
             names = [[each.name for each in parameters_of(kind) if each.option is not None] for kind in kinds]
             typed, files = ({name: values.pop(name) for name in own if name not in not_here} for own in names)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options, options_of
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options
 from symveil.cli.options import (
     LanguageOptions,
     MechanismOptions,
@@ -20,7 +20,6 @@ from symveil.cli.options import (
 from symveil.cli.output import command, print_result, require_not_read, require_suffix
 from symveil.cli.progress import progress_bar
 from symveil.errors import InputError
-from symveil.tasks.parameters import RunOptions
 
 
 @command(
@@ -43,11 +42,9 @@ from symveil.tasks.parameters import RunOptions
     help="With --ledger: show who would pay what, what a year would cost, and which answers estimate could give; "
     "change nothing.",
 )
-@named_options(
-    *("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step"),
-)
+@named_options("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step")
 @time_option
-@options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
+@named_options("time_grid", "time_shift", "timezone", "time_share")
 @json_option
 def privatize_command(
     source_file: Path,

@@ -17,8 +17,6 @@ from symveil.cli.field_options import EVENTS, PATH, SIZES, WIDE_FORM, named_opti
 from symveil.cli.options import choice_option, file_option, json_option, out_option
 from symveil.cli.output import command, print_json, print_notes, print_report, print_result
 from symveil.errors import InputError, ParameterError
-from symveil.reports.report import facts_report
-from symveil.reports.terminal import visible
 
 
 @command(
@@ -93,6 +91,7 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
     """
     from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_json import model_text
+    from symveil.reports.report import facts_report
     from symveil.storage.files import write_files
 
     made = road_model(graph, **columns)
@@ -122,6 +121,8 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
     one depends on single persons, and the list would reveal that without any epsilon.
     """
+    from symveil.reports.report import facts_report
+    from symveil.reports.terminal import visible
     from symveil.storage.files import write_text
     from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of
 

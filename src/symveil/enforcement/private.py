@@ -18,8 +18,7 @@ from symveil.enforcement.length_tables import AUTO, LengthTables
 from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.safe import safe_diagram
 from symveil.errors import ParameterError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee

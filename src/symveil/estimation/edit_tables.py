@@ -27,7 +27,7 @@ import numpy as np
 from flint import arb, arb_series, ctx
 from numpy.typing import NDArray
 
-from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above, mean_inserted
+from symveil.calibration.edit_channel import ChannelParameters, inserted_above, mean_inserted
 from symveil.errors import InputError
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.substitution_tables import USEFUL, transition_table

@@ -1,9 +1,10 @@
 """Tables of symbols and times from private events: what the law of an event did to them is undone, unbiased.
 
-A law treats all symbols alike, so a table of symbols × bins has two parts that do not mix: its mean over symbols, which
-one matrix multiplies, and the rest, which another one does (`laws.event_law`). Both are inverted. An estimate of a cell
-is a sum over events of a number ĥ that is on average 1 where the true event is in the cell, and 0 elsewhere. Events
-are drawn independently, and such an indicator is its own square: Σ (ĥ² − ĥ) estimates the variance under any law.
+A law treats all symbols alike, so a table of symbols × bins has two parts that do not mix: its mean over symbols,
+which one matrix multiplies, and the rest, which another one does (`laws.event_law`). Both are inverted. An
+estimate of a cell is a sum over events of a number ĥ that is on average 1 where the true event is in the cell, and 0
+elsewhere. Events are drawn independently, and such an indicator is its own square: Σ (ĥ² − ĥ) estimates the variance
+under any law.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.word import Codes, Lengths, Metric, Word, encode, first_unknown, read_length, split_words
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
+from symveil.trellis.passes import RankedWalks
 from symveil.trellis.semirings import COUNTS
-from symveil.trellis.walks import RankedWalks
 
 _MOST_BYTES = 2 * 10**9
 _MOST_ADDITIONS = 2 * 10**8

@@ -24,9 +24,8 @@ from symveil.models.word import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
-from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.passes import RankedWalks, Trellis, backward
 from symveil.trellis.semirings import COUNTS, ByDistance
-from symveil.trellis.walks import RankedWalks
 
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
@@ -178,10 +177,7 @@ class RunNeighbours:
     def choices(self, node: Node) -> list[tuple[int, Node, int]]:
         """The symbols with which a word can go on from a node, in order: where they lead, how many words finish there.
 
-        Parameters
-        ----------
-        node
-            A position, a state and how many errors are still to make.
+        A node is a position, a state and how many errors are still to make.
         """
         position, state, errors = node
         if position == len(self._codes):

@@ -199,14 +199,7 @@ class RunNeighboursBatch:
     def words_of_rank(self, word: Integers, distances: Integers, ranks: Integers) -> Codes:
         """For each row the word number `rank`, in alphabetical order from 0, of those at a distance from `word`.
 
-        Parameters
-        ----------
-        word
-            Which of the words, for each row.
-        distances
-            A distance at which it has neighbours.
-        ranks
-            From 0 up to how many these are.
+        Rows name a word and one of its distances that has neighbours; ranks go from 0 up to how many these are.
         """
         released = self._words[word]
         degrees = np.diff(self._graph.first)

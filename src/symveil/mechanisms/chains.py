@@ -34,7 +34,7 @@ from fractions import Fraction
 from math import lcm
 from typing import cast
 
-from symveil.calibration.edit_channel_loss import ChannelParameters, inserted_above
+from symveil.calibration.edit_channel import ChannelParameters, inserted_above
 from symveil.languages.costs import INFINITE
 from symveil.languages.language import Language
 from symveil.languages.open import BoundedLanguage
@@ -43,7 +43,7 @@ from symveil.laws.law import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, roun
 from symveil.mechanisms.limits import LIMITS
 from symveil.models.word import Codes
 from symveil.numbers.conversions import ball, precision
-from symveil.trellis.walks import WeightedWalk
+from symveil.trellis.passes import WeightedWalk
 
 
 def cost_moves(weights: RunWeights, word: Codes) -> tuple[State, Moves, Fraction]:

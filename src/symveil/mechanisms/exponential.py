@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
@@ -211,13 +211,7 @@ class Exponential(CostWeighted):
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def loss_beyond(self, distance: int) -> float:
-        """On a model twice what the weights of one released word can differ by: their sums differ by no more.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """On a model twice what the weights of one released word can differ by: their sums differ by no more."""
         if self.language.homogeneous:
             return at_least(self.rate * self._log_ratio_per_rate(distance))
         if self._graceful and self.certified is not None:

@@ -157,13 +157,7 @@ class Staircase(CostWeighted):
         return cost.staircase(period=self.period, first_step=self.first_step)
 
     def loss_beyond(self, distance: int) -> float:
-        """On a model 2h⌈Cd/F⌉: costs of one released word differ by Cd at most, and F share a step of height h.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """On a model 2h⌈Cd/F⌉: costs of one released word differ by Cd at most, and F share a step of height h."""
         largest = self._largest_symbol_cost
         if self.language.graph is None or largest is None:
             return super().loss_beyond(distance)

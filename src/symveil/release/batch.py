@@ -1,8 +1,9 @@
 """The core of every engine, an Arrow record batch in and one out; and what the release protocol needs of an engine.
 
 The same batch, in any order and cut in any way, gives the same released words, because the bits of a
-record are derived from the release and the record's id alone (`randomness.records`). So a task that
-is run again releases nothing new. A `Job` looks through the input, and writes the output aside."""
+record are derived from the release and the record's id alone (`randomness.bits`). So a task that
+is run again releases nothing new. A `Job` looks through the input, and writes the output aside.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
     """The batch with private sequences. Other columns pass as they are; refused sequences are left out.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> mechanism = sv.select_mechanism(words_of_any_length("ab"), epsilon=1)
     >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y"], "s": [["a", "b", "b"], []]})
@@ -147,7 +148,7 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
     Readers cut by the symbols that occur; those that are released may be longer.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> mechanism = sv.select_mechanism(words_of_any_length(["a", "b" * 10_000_000]), epsilon=1)
     >>> plan = ReleasePlan(mechanism=mechanism, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     >>> batch = pa.record_batch({"id": ["x", "y", "z"], "s": [["a"] * 4, ["a"], ["a"] * 9]})

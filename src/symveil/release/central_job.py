@@ -23,8 +23,8 @@ from symveil.estimation.table import Batch, Indices
 from symveil.formats.manifest import CENTRAL_FORMAT, Manifest
 from symveil.formats.sequences.records import SYMBOLS, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.charging import in_parts

@@ -124,7 +124,7 @@ def decisions(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Decisi
     Proofs are left out: two proofs of one law draw the same words.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> one, other = (sv.select_mechanism(words_of_any_length("abc"), epsilon=number) for number in (1, 2))
     >>> decisions(one, np.array([1, 2])).mechanism
     'exponential'

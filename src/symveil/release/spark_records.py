@@ -38,7 +38,7 @@ from symveil.formats.sequences.records import is_list, list_lengths, split_colum
 from symveil.formats.sequences.rows import no_name
 from symveil.formats.sequences.sequence_file import attribute_codes
 from symveil.formats.sequences.stamps import StampReader
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 from symveil.models.times import Stamps
 from symveil.models.word import Lengths

@@ -25,8 +25,8 @@ from symveil.formats.manifest import (
     model_digest,
     passes_unprotected,
 )
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.adjacency import chosen_adjacency, refuse_thin, share_of_positions
 from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection

@@ -1,7 +1,8 @@
 """Releases of events with their times: the public grid of times, the law of an event, and what both promise.
 
-On an alphabet one budget covers symbol and time (the joint staircase, `laws.event_law`): every changed event costs at
-most ε/b. On a model words come from the mechanism at its share of ε, and times from the same law without symbols.
+On an alphabet one budget covers symbol and time (the joint staircase, `mechanisms.timed_events`): every changed event
+costs at most ε/b. On a model words come from the mechanism at its share of ε, and times from the same law without
+symbols.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
-from symveil.mechanisms.attacker.view import view_from_document
+from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.numbers.rationals import spelled
 from symveil.numbers.texts import percent

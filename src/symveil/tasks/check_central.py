@@ -29,7 +29,7 @@ from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.attributes import PublicValues

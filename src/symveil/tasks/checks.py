@@ -24,8 +24,8 @@ from symveil.estimation.statistics import read_statistic
 from symveil.formats.compatibility import as_recorded, is_of_0_2
 from symveil.formats.json_schema import first_fault, shipped_schema
 from symveil.formats.manifest import model_digest, only_file_errors
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import AnyModel
+from symveil.languages.language import AnyLength
 from symveil.release.central_job import queries_of
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table

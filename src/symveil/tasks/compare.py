@@ -12,15 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.comparison.distributions import (
+    LONGEST,
+    SHORTEST,
+    TOP,
     CodedWords,
+    FrequentPatterns,
     Integers,
+    Pairs,
     coverage_kendall_tau,
+    frequent_patterns,
     hotspot_ndcg,
     length_jsd,
     visits_jsd,
 )
 from symveil.comparison.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
-from symveil.comparison.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
 from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import InputError, ParameterError

@@ -22,8 +22,8 @@ from symveil.laws.protection import typical_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.word import Word, decode

@@ -11,7 +11,7 @@ from typing import get_args
 
 import numpy as np
 
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_tables import (
     SMALLEST_UNCHANGED,
@@ -27,7 +27,7 @@ from symveil.estimation.substitution_tables import LengthTable, Presence, Substi
 from symveil.estimation.table import EstimatedTable, Target, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import noise_of, noise_of_mechanism
 from symveil.release.spec import LocalSpec

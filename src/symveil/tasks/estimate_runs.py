@@ -21,8 +21,8 @@ from symveil.estimation.named_table import Estimate
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import FEWEST, Batch, EstimatedTable, group_count, projected, shares_of_rows, windows
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
-from symveil.languages.any_length import gathered
-from symveil.mechanisms.online.mechanism import Online
+from symveil.languages.language import gathered
+from symveil.mechanisms.online import Online
 from symveil.mechanisms.timed_events import choose_event_law
 from symveil.models.word import Codes, Lengths, split_words
 from symveil.numbers.texts import percent

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from symveil.errors import ParameterError
 from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes
-from symveil.mechanisms.choice_parameters import ChoiceParameters
+from symveil.laws.parameters import ChoiceParameters
 from symveil.parameters import Domain, Flag, OneOf, Whole, declared, listing_fields
 
 if TYPE_CHECKING:  # options of commands are made from these fields: what they are made of must load at once

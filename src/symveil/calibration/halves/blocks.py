@@ -18,10 +18,19 @@ from threading import Lock
 import numpy as np
 
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, Kind
-from symveil.calibration.effort import splits
-from symveil.calibration.halves.groups import Floats, Groups, Worst, extremes_of, groups_of, worst_in_groups
-from symveil.calibration.halves.tables import THREADS, Half, HalfTables, Integers
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.halves.tables import (
+    THREADS,
+    Floats,
+    Groups,
+    Half,
+    HalfTables,
+    Integers,
+    Worst,
+    extremes_of,
+    groups_of,
+    worst_in_groups,
+)
+from symveil.calibration.limits import LIMITS, splits
 from symveil.models.word import Codes
 
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand

@@ -9,7 +9,7 @@ from symveil.errors import ModelError
 from symveil.examples.paper_systems import network_coordinates
 from symveil.formats.maps.coordinates import read_coordinates
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.attacker import attacker_view
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import spelled
 from symveil.numbers.texts import epsilon_text

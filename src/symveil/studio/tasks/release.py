@@ -21,7 +21,7 @@ from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.models.word import Metric, decode
 from symveil.numbers.conversions import decimal

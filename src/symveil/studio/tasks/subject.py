@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from symveil.calibration.effort import all_certificates_are_quick
 from symveil.calibration.enumeration import is_enumerable
+from symveil.calibration.limits import all_certificates_are_quick
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.paper_systems import TRIP, road_network
 from symveil.formats.models.model_files import load_model
@@ -24,7 +24,7 @@ from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.adjacency import adjacency_table
 from symveil.laws.protection import Protection, typical_words
-from symveil.mechanisms.attacker.view import AttackerView
+from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism

@@ -18,9 +18,9 @@ from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.plots import save_chart

@@ -22,10 +22,10 @@ from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_size
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.law import DistanceLaw
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.numbers.conversions import ball, nearest_float, precision
 from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row

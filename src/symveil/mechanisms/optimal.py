@@ -28,8 +28,8 @@ from symveil.mechanisms.cost_weighted import chosen_cost, read_cost
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.optimal.law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
-from symveil.mechanisms.optimal.programme import NumberedWords, Programme
+from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
+from symveil.mechanisms.optimal_programme import NumberedWords, Programme
 from symveil.models.word import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
@@ -142,13 +142,7 @@ class Optimal(Mechanism):
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
-        """The mechanism with the table of a law. It solves nothing and proves nothing.
-
-        Parameters
-        ----------
-        law
-            The law, of this kind.
-        """
+        """The mechanism with the table of a law. It solves nothing and proves nothing."""
         made = object.__new__(cls)
         vars(made)["law"] = law
         made.__init__(  # type: ignore[misc]  # with the law in its place nothing is proved
@@ -161,13 +155,6 @@ class Optimal(Mechanism):
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
         It takes linear equations, no solver, and is mostly the best one (docs/mechanisms.md, O2).
-
-        Parameters
-        ----------
-        language
-            The words.
-        choice
-            Its parameters, which keep something beyond b.
 
         >>> import symveil as sv
         >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -290,13 +277,7 @@ class Optimal(Mechanism):
         return super().__getstate__()
 
     def loss_beyond(self, distance: int) -> float:
-        """Under the graceful promise (d/b)·ε, which is proved of the table.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """Under the graceful promise (d/b)·ε, which is proved of the table."""
         return at_least(self._budget * distance) if self.beyond == "graceful" else super().loss_beyond(distance)
 
     @computed_once
@@ -324,13 +305,7 @@ class Optimal(Mechanism):
         return (chances * wrong).sum(axis=1), (chances * self._losses).sum(axis=1)
 
     def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each row the expected number of wrong symbols, and what they cost together.
-
-        Parameters
-        ----------
-        words
-            Rows of codes, words of the language.
-        """
+        """For each row the expected number of wrong symbols, and what they cost together."""
         numbers = self._numbers(words)
         return self._expected[0][numbers], self._expected[1][numbers]
 

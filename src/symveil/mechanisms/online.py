@@ -30,7 +30,7 @@ from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounde
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.batch import OnlineBatch, steps_to_each
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Symbol, is_hashable
 from symveil.models.word import Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
@@ -112,13 +112,7 @@ class Online(Mechanism):
         return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
-        """η for every place in which words differ, on every model.
-
-        Parameters
-        ----------
-        distance
-            In how many places they differ.
-        """
+        """η for every place in which words differ, on every model."""
         return at_least(self.rate * distance)
 
     def start(self, *, length: int | None = None, bits: BitSource | None = None) -> Session:
@@ -186,12 +180,7 @@ class Online(Mechanism):
     def step_law(self, state: int, alive: NDArray[np.bool_]) -> tuple[list[int], NDArray[np.float64]]:
         """The edges that may be released next, and the chance of each: a row for each true symbol.
 
-        Parameters
-        ----------
-        state
-            Where the released word is.
-        alive
-            From which states it can still be completed after this step.
+        `alive` are the states from which the released word, now in `state`, can still be completed after this step.
 
         >>> import symveil as sv
         >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

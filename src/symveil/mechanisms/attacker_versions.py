@@ -19,8 +19,8 @@ from symveil.errors import ParameterError
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
-from symveil.mechanisms.attacker.windows import Floats, mean_interval
+from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
+from symveil.mechanisms.attacker_windows import Floats, mean_interval
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.word import Codes
@@ -36,12 +36,7 @@ def attacker_of_versions(mechanism: Mechanism, count: int) -> AttackerView | Non
     None where `attacker_view` has no answer. A person's *different* words are guessed one by one: each as with one
     version, and what one of them says about another is at most what the sum of their losses allows.
 
-    Parameters
-    ----------
-    mechanism
-        On words of one public length.
-    count
-        How many versions, at most 100.
+    At most 100 versions are looked at.
 
     >>> import symveil as sv
     >>> mechanism = sv.Exponential(sv.words("abc", 4), epsilon=1)
@@ -76,14 +71,7 @@ def plurality_right(size: int, rate: float, count: int) -> float:
     that no box has more than j, shared evenly among ties, is n!/(m − 1)^n times the coefficient of x^n in
     (A^m − B^m)/(m(A − B)) = Σ_t A^t B^{m−1−t}/m: sums of positive numbers, by doubling.
 
-    Parameters
-    ----------
-    size
-        m: how many symbols there are.
-    rate
-        η.
-    count
-        How many versions.
+    m is `size`, η is `rate`.
 
     >>> round(plurality_right(3, 1.0, 1), 6) == round(math.e / (math.e + 2), 6)
     True

@@ -123,11 +123,6 @@ class Programme:
         """The law s(x)·c^−hops(w, x) whose weights s > 0 need no normaliser; None where there are none.
 
         Its floats are the same on every machine: powers are products, and no library of linear algebra is used.
-
-        Parameters
-        ----------
-        ratio
-            c.
         """
         powers = [1.0]
         for _ in range(int(self.hops.max(initial=0))):
@@ -139,13 +134,7 @@ class Programme:
         return np.asarray(decays * weights)
 
     def closed_form(self, ratio: float) -> Floats | None:
-        """The flat law where it is the best one (docs/mechanisms.md); None where that is not shown.
-
-        Parameters
-        ----------
-        ratio
-            c.
-        """
+        """The flat law where it is the best one (docs/mechanisms.md); None where that is not shown."""
         result, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
         if result is None:
             return None
@@ -157,13 +146,7 @@ class Programme:
         return result if (prices <= other).all() else None
 
     def proposal(self, ratio: float) -> Floats:
-        """A law that nearly satisfies everything, with nearly the least error.
-
-        Parameters
-        ----------
-        ratio
-            c.
-        """
+        """A law that nearly satisfies everything, with nearly the least error."""
         if not len(self.adjacent):
             return np.eye(len(self.words))
         result = self.closed_form(ratio)
@@ -219,11 +202,6 @@ def _solved_for_ones(table: Floats) -> Floats:
 class NumberedWords:
     """Words of one length, which are looked up all at once.
 
-    Parameters
-    ----------
-    words
-        Rows of codes, all different.
-
     >>> NumberedWords(np.array([[0, 1], [2, 2]])).numbers(np.array([[2, 2], [1, 1]])).tolist()
     [1, -1]
     """
@@ -235,13 +213,7 @@ class NumberedWords:
         self._keys = keys[self._order]
 
     def numbers(self, rows: Codes) -> Integers:
-        """The number of each row; −1 for what is none of the words.
-
-        Parameters
-        ----------
-        rows
-            Rows of codes.
-        """
+        """The number of each row; −1 for what is none of the words."""
         if rows.shape[1] != self._length:
             return np.full(len(rows), -1)
         wanted = _as_keys(rows)

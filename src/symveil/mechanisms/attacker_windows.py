@@ -38,12 +38,8 @@ _CHOOSING, _FEWEST_JUDGING = 40, 60  # words
 def most_right(loss: float, before: float) -> float:
     """B(e, p): how often a guess can be right that was right with chance p before, rounded upwards.
 
-    Parameters
-    ----------
-    loss
-        e: no two of the words make anything more than e^e times as likely.
-    before
-        p: the chance of the likeliest guess among these words.
+    No two of the words make anything more than e^e times as likely (`loss` is e), and p is `before`, the chance of the
+    likeliest guess among these words.
 
     >>> round(most_right(2.0, 1 / 3), 3), most_right(0.0, 0.25) < 0.25001, most_right(math.inf, 0.1)
     (0.787, True, 1.0)
@@ -62,13 +58,6 @@ def _most_right(loss: float, before: Floats) -> Floats:
 def largest_share(group: NDArray[np.integer[Any]], symbols: Codes) -> tuple[Indices, Indices]:
     """Of each group of words: how many have the symbol that most of them have, and how many there are.
 
-    Parameters
-    ----------
-    group
-        The number of each word's group.
-    symbols
-        The symbol of each word.
-
     >>> most, own = largest_share(np.array([0, 0, 0, 1]), np.array([5, 6, 6, 7], dtype=np.int32))
     >>> most.tolist(), own.tolist()
     ([2, 1], [3, 1])
@@ -81,16 +70,8 @@ def largest_share(group: NDArray[np.integer[Any]], symbols: Codes) -> tuple[Indi
 def promised_by_enumeration(words: Codes, known: Codes, begin: int, losses: Losses) -> float:
     """For each position the best window, the same for all words; the mean of that over positions.
 
-    Parameters
-    ----------
-    words
-        All words of a language, each as likely as any other.
-    known
-        What is public of each word, as a number.
-    begin
-        The first secret position.
-    losses
-        What is promised.
+    Each word is as likely as any other; `known` numbers what is public of it, and its symbols are secret from `begin`
+    on.
     """
     count, length = words.shape
     least = np.ones(length)
@@ -114,15 +95,8 @@ def promised_by_enumeration(words: Codes, known: Codes, begin: int, losses: Loss
 def promised_by_sampling(language: RunLanguage, losses: Losses, whole: Floats) -> float:
     """An upper confidence limit of the same on a model of any size, right in 95 of 100 sets of draws.
 
-    Parameters
-    ----------
-    language
-        The words, each as likely as any other.
-    losses
-        What is promised.
-    whole
-        For each secret position the chance of the likeliest symbol before anything is released. All words that begin
-        alike are one class too, and B is concave in p, so that the mean of p stands for all starts.
+    `whole` has for each secret position the chance of the likeliest symbol before anything is released. All words that
+    begin alike are one class too, and B is concave in p, so that the mean of p stands for all starts.
     """
     begin, length = int(language.public_start), language.length
     at_all = _most_right(losses(length - begin), whole)
@@ -244,14 +218,7 @@ def mean_interval(mean: float, draws: int, *, fails: float = FAILS) -> tuple[flo
     By Chernoff's bound, with Hoeffding's lemma for numbers between 0 and 1: it misses with a chance of at most δ, at
     any t, on each side with at most δ/2, and is never wider than Hoeffding's interval.
 
-    Parameters
-    ----------
-    mean
-        The mean of independent draws.
-    draws
-        t: how many.
-    fails
-        δ: the chance of missing.
+    The draws are t, and the chance of missing is δ (`fails`).
 
     >>> [round(end, 3) for end in mean_interval(0.9, 200)]
     [0.833, 0.948]

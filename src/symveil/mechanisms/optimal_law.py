@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from symveil.bounds.prior import Floats
 from symveil.calibration.search import begin_search
 from symveil.errors import ParameterError
-from symveil.mechanisms.optimal.programme import Programme
+from symveil.mechanisms.optimal_programme import Programme
 from symveil.numbers.conversions import exp_enclosure
 from symveil.numbers.once import Memo, computed_once
 
@@ -79,13 +79,7 @@ class SolvedLaw:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> SolvedLaw:
-        """The law that a document describes; it may come from anybody.
-
-        Parameters
-        ----------
-        document
-            With the keys adjacent_ratio, uniform_bits, bits and peaks.
-        """
+        """The law that a document describes; it may come from anybody."""
         try:
             ratio, peaks = float(document["adjacent_ratio"]), []
             uniform_bits, bits = document["uniform_bits"], document["bits"]
@@ -126,10 +120,7 @@ class ExactLaw:
     def missing(self, budget: Fraction) -> Fraction:
         """The largest P(x|w) − c·P(x|v) over the pairs that an inequality is about; at most 0: all of them hold.
 
-        Parameters
-        ----------
-        budget
-            ln c at least: what adjacent words may lose, under the graceful promise what one place may lose.
+        `budget` is at least ln c: what adjacent words may lose, under the graceful promise what one place may lose.
         """
         allowed: Memo[int, Fraction] = Memo(lambda step: allowed_ratio(budget * step))
         largest = Fraction(0)
@@ -183,11 +174,6 @@ def _may_lose(
 def allowed_ratio(epsilon: Fraction) -> Fraction:
     """A rational c with 1 < c ≤ e^ε, hardly below it.
 
-    Parameters
-    ----------
-    epsilon
-        The budget.
-
     >>> float(allowed_ratio(Fraction(1)))
     2.7182818284590446
     """
@@ -209,14 +195,9 @@ def solved_law(
 ) -> SolvedLaw:
     """The best law that a solver proposes, with as much of the uniform law as it takes for the loss to be allowed.
 
-    Parameters
-    ----------
-    programmes, groups
-        A programme for each public start, and the numbers of its words.
-    budget
-        What adjacent words may lose, under the graceful promise what one place may lose.
-    proposed
-        A law for each programme; None: what a solver proposes.
+    There is a programme for each public start, with the numbers of its words. `budget` is what adjacent words may lose,
+    under the graceful promise what one place may lose. Where no law is `proposed` for each programme, a solver proposes
+    it.
     """
     begin_search("a table")
     ratio, most = aimed_ratio(budget), allowed_ratio(budget)
@@ -249,13 +230,8 @@ def solved_law(
 def exact_law(solved: SolvedLaw, programmes: tuple[Programme, ...], groups: tuple[NDArray[np.int64], ...]) -> ExactLaw:
     """The law that was written down: the same integers everywhere.
 
-    Parameters
-    ----------
-    solved
-        What was written down.
-    programmes, groups
-        A programme for each public start, and the numbers of its words. Only their words and their adjacency are
-        looked at.
+    There is a programme for each public start, with the numbers of its words; only their words and their adjacency are
+    looked at.
     """
     count = sum(len(group) for group in groups)
     cells = {(word, output): value for word, output, value in solved.peaks}

@@ -43,7 +43,7 @@ from symveil.laws.law import ErrorBounds
 from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.permute_and_flip.race import race, races
+from symveil.mechanisms.permute_and_flip_race import race, races
 from symveil.models.word import Codes
 from symveil.numbers.conversions import (
     STANDARD_PRECISION,
@@ -262,13 +262,7 @@ class PermuteAndFlip(DistanceWeighted):
         return FreeLanguage(self.alphabet, self._length)
 
     def loss_beyond(self, distance: int) -> float:
-        """2η for every place: scores of one released word differ by no more than the distance (B26, its proof).
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """2η for every place: scores of one released word differ by no more than the distance (B26, its proof)."""
         return min(super().loss_beyond(distance), at_least(2 * self.rate * distance))
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:

@@ -30,7 +30,7 @@ from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
-from symveil.mechanisms.attacker.windows import (
+from symveil.mechanisms.attacker_windows import (
     FAILS,
     Floats,
     Losses,
@@ -115,13 +115,7 @@ class AttackerView:
         return self.symbol.after >= _OFTEN
 
     def agrees_with(self, other: AttackerView) -> bool:
-        """Whether another machine may have found the other one: where guesses were played, one in fifty may differ.
-
-        Parameters
-        ----------
-        other
-            What was written down.
-        """
+        """Whether another machine may have found the other one: where guesses were played, one in fifty may differ."""
         if (self.how, self.prior, self.versions) != (other.how, other.prior, other.versions):
             return False
         numbers = [
@@ -167,11 +161,6 @@ class AttackerView:
 def view_from_document(document: Mapping[str, Any]) -> AttackerView:
     """What `AttackerView.document` wrote down.
 
-    Parameters
-    ----------
-    document
-        The JSON form.
-
     >>> import symveil as sv
     >>> view = attacker_view(sv.Exponential(sv.words("abc", 4), epsilon=2))
     >>> view_from_document(view.document()) == view
@@ -196,16 +185,9 @@ def attacker_view(mechanism: Mechanism, *, loss_at: Losses | None = None, versio
 
     None where words have secret lengths or no secret symbol, and where no attacker is known.
 
-    Parameters
-    ----------
-    mechanism
-        On words of one public length.
-    loss_at
-        A proved bound on the loss between words that differ in d places. Without one: the guarantee up to the
-        adjacency, and what the mechanism says of words farther apart.
-    versions
-        What is promised is about so many private versions of the word: their losses add up. What a guess achieves with
-        all of them says `attacker_of_versions`.
+    `loss_at` is a proved bound on the loss between words that differ in d places; without one it is the guarantee up to
+    the adjacency, and what the mechanism says of words farther apart. What is promised is about `versions` private
+    versions of the word: their losses add up. What a guess achieves with all of them says `attacker_of_versions`.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -258,13 +240,7 @@ def _by_distance(mechanism: Mechanism, by_distance: Floats, losses: Losses) -> A
 
 
 def written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
-    """All words and all that may be released, where they are few enough.
-
-    Parameters
-    ----------
-    mechanism
-        On words of one public length.
-    """
+    """All words and all that may be released, where they are few enough."""
     most = LIMITS.now.attacker_words
     if not (mechanism.language.has_at_most(most) and mechanism.released_language.has_at_most(most)):
         return None
@@ -297,17 +273,7 @@ def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Los
 
 
 def law_of_all(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
-    """P(o|w), a row for each word.
-
-    Parameters
-    ----------
-    mechanism
-        Whose law it is.
-    words
-        What may be handed in.
-    released
-        What may be released.
-    """
+    """P(o|w), a row for each word."""
     weights = mechanism.run_weights
     if weights is None:
         return np.asarray(np.exp(np.array([mechanism.log_probabilities(word, released) for word in words])))
@@ -371,17 +337,7 @@ def _played(mechanism: Mechanism, language: RunLanguage, losses: Losses) -> Atta
 
 
 def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1) -> Codes | None:
-    """As many words of the public model as an attacker is played with in about a second; None where they are too few.
-
-    Parameters
-    ----------
-    guessing
-        What the attacker weighs words by.
-    language
-        The words.
-    passes
-        How many private versions of each word are looked at.
-    """
+    """As many words of the public model as an attacker is played with in about a second; None where too few."""
     steps = language.length * max(guessing.graph.edge_count, 1) * guessing.costs.phases * passes
     draws = min(LIMITS.now.attacker_draws, LIMITS.now.attacker_steps // steps)
     return None if draws < _FEWEST_DRAWS else public_words(language, draws)

@@ -90,14 +90,7 @@ def races(counts: NDArray[np.int64], rate: Fraction, bits: BitSource) -> NDArray
     Floats decide where the two smallest values are farther apart than their errors, which are proved
     (docs/theory/exact-sampling.md, *Races*), and balls elsewhere, from the same bits.
 
-    Parameters
-    ----------
-    counts
-        N(0), N(1) … of each row, at least one of them above 0.
-    rate
-        η.
-    bits
-        The source, with a stream for each row.
+    Each row of `counts`, N(0), N(1) …, has at least one number above 0; `bits` has a stream for each row.
 
     >>> from symveil.randomness import NotPrivateSeededBits
     >>> races(np.array([[1, 2, 1], [0, 0, 4]]), Fraction(50), NotPrivateSeededBits(3)).tolist()
