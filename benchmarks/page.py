@@ -1,7 +1,7 @@
 """docs/benchmarks.md: a table of a whole run between two marks, and a picture of each kind of growth.
 
-The table has the bars of each subject in a line, and below it the rows that `SHOWN` names: all rows are in
-benchmarks.json. What is outside the marks says how to read the table, and stays.
+The table has the rows that `SHOWN` names, the first of each subject with its title and how many of its bars hold: all
+rows are in benchmarks.json. What is outside the marks says how to read the table, and stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PICTURES = {
     "states": ("Growth with the model", "states"),
     "sequences": ("Growth with the file", "sequences in the file"),
 }
-# What the subjects are, as rows of the table that begin their groups.
+# What the subjects are, as the first row of each says.
 TOLD = {
     "benvenuti2026": "Permute-and-flip, against B26 in plain Python",
     "bisimulation": "Lumping, against Storm",
@@ -121,14 +121,15 @@ def results_in_markdown(document: Document, pictures: list[str]) -> Iterator[str
         yield "| what | ours | peer | ratio | bar | |\n|---|---:|---:|---:|---:|---|"
     for subject, members in groupby(rows, key=lambda row: row["subject"]):
         group, wanted, date = list(members), SHOWN.get(subject, ("*",)), document["dates"][subject]
-        earlier = "" if date == machine["date"] else f" ({date})"
-        yield f"| **{_cell(TOLD.get(subject, subject))}**{earlier} | | | | | {_passed(group)} |"
+        earlier = "" if date == machine["date"] else f", {date}"
+        title = f"**{_cell(TOLD.get(subject, subject))}** ({_passed(group) or 'no bars'}{earlier})"
         for row in group:
             if row["passed"] is not False and not any(fnmatchcase(row["name"], each) for each in wanted):
                 continue
             shown = row["shown"]
             under = f"against {row['peer']}" if row["peer"] and not row["error"] else row["error"]
             name = _cell(row["name"]) + (f"<br><small>{_cell(under)}</small>" if under else "")
+            name, title = (f"{title}<br>{name}", "") if title else (name, "")  # the first of a subject begins with it
             yield f"| {name} | {' | '.join(_cell(shown[key]) for key in ('ours', 'peer', 'ratio', 'bar', 'ok'))} |"
     yield ""
 
