@@ -72,6 +72,7 @@ group that it takes in part. An option that means something else in a command is
 Brackets name the mechanisms that have an option, where only some have it.
 """
 EVERYWHERE = "`--json`"
+_WIDTH = 110
 # every other example is run by a test
 _NOT_RUN = {
     "symveil studio": "  # not run: serves a page until it is closed",
@@ -163,7 +164,7 @@ def _sections(command: click.Command, parent: click.Context, shared: set[str]) -
     if command.epilog:
         pieces += [
             "```sh",
-            command.epilog.removeprefix("Example: ") + _NOT_RUN.get(context.command_path, ""),
+            *_in_lines(command.epilog.removeprefix("Example: ") + _NOT_RUN.get(context.command_path, "")),
             "```",
             "",
         ]
@@ -185,6 +186,18 @@ def _taken(rows: list[str], shared: set[str]) -> str:
     single = [row for title in in_part for row in groups[title]]
     named = ", ".join(_name(row) + " (required)" * (_REQUIRED in row) for row in single)
     return "Shared: " + ", ".join([*taken, *([named] if named else [])])
+
+
+def _in_lines(example: str) -> Iterator[str]:
+    """A command, continued before an option where a line is full."""
+    line, *options = re.split(r" (?=--)", example)
+    for option in options:
+        if len(line) + len(option) > _WIDTH:
+            yield f"{line} \\"
+            line = f"    {option}"
+        else:
+            line += f" {option}"
+    yield line
 
 
 def _with_takers(row: str) -> str:
