@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import symveil as sv
-from symveil.formats.compatibility import MANIFEST_OF_0_3
-from symveil.formats.json_schema import first_fault, shipped_schema
+from symveil.formats.json_text import first_fault, shipped_schema
+from symveil.formats.manifest import MANIFEST_OF_0_3
 from symveil.ledger import charging, lifecycle
 from symveil.release.local import LocalJob
 from symveil.tasks.budgets import grant_budget

@@ -22,8 +22,8 @@ from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.table import Indices, projected
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)

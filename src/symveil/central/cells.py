@@ -24,8 +24,8 @@ from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.table import Batch, Indices, windows
 from symveil.languages.graph import WordGraph
+from symveil.models.alphabet import Lengths
 from symveil.models.times import MICROSECONDS, UNKNOWN, Stamps, WallClock, wall_seconds
-from symveil.models.word import Lengths
 
 GRID = 1 << 32
 """M: one counted thing, in the smallest steps that a table knows."""

@@ -32,8 +32,7 @@ from symveil.estimation.named_table import NamedTable
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import projected
 from symveil.laws.guarantee import Guarantee
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent, spelled
 from symveil.randomness import RecordKey
 
 Bound = int | Literal["auto", "normalised"]

@@ -21,7 +21,7 @@ import numpy as np
 from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Indices
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 
 FARTHEST = 12.0
 """How far a parameter goes from where it begins: a factor of e¹², as good as never or always."""

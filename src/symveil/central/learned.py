@@ -23,9 +23,9 @@ from symveil.central.time_law import TimeLaw, learn_times
 from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
 from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Batch, Indices
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
 
 SHARES = {

@@ -26,8 +26,7 @@ from symveil.errors import ParameterError, either
 from symveil.estimation.table import projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
-from symveil.numbers.rationals import Number, exact, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import Number, exact, percent, spelled
 from symveil.randomness import RecordKey, discrete_laplace
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
@@ -50,7 +49,7 @@ class Query:
     another the difference, and so the scale, is twice as large.
 
     With a δ the cells are not public but those that occur, and only those are shown whose noisy sum reaches the
-    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, claim 4).
+    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, Theorem 5.4).
     """
 
     name: str

@@ -25,7 +25,7 @@ from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import Model, WordGraph, word_graph
 from symveil.languages.language import runs_of_any_length
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
 _NUMBER_BITS = 62

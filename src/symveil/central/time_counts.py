@@ -24,7 +24,7 @@ from symveil.central.time_cells import SHARED_OUT, TimeCells, TimeQuestion, grou
 from symveil.estimation.named_table import SHOWN
 from symveil.models.times import spelled_duration
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.randomness import RecordKey
 from symveil.reports.report import Report, Section, Table
 

@@ -42,8 +42,8 @@ from symveil.central.time_tables import (
 )
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.estimation.table import Indices, projected
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
 
 WIDTHS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 13, 21, None)

@@ -22,8 +22,8 @@ from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, su
 from symveil.central.noise import Neighbours, Query
 from symveil.central.word_law import Support
 from symveil.estimation.table import Indices
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import spelled
 
 TIME_SHARES = {

@@ -25,7 +25,7 @@ from symveil.central.cells import MOST_CELLS, Cells, cells_of
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.table import Indices
 from symveil.languages.graph import WordGraph
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
 MOST_SUMS = 50_000_000

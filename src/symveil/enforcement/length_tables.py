@@ -25,7 +25,7 @@ from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import select_one_of_many
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
 from symveil.verification.opacity.observation_law import ObservationTable

@@ -1,10 +1,10 @@
-"""Tables of the true words behind an edit channel: exactly unbiased, in one pass (docs/theory/estimation.md).
+"""Tables of the true words behind an edit channel: exactly unbiased, in one pass (docs/theory/central.md).
 
 Inserted symbols are uniform and independent of everything, so they vanish from products of mean-zero functions. What is
 left are true symbols, with a number of symbols between them whose generating function is known (`EditNoise`): weights
 that are powers of x₀ leave exactly the pairs that were neighbours.
 
-The numbers of an edit channel that its estimators need (docs/theory/estimation.md).
+The numbers of an edit channel that its estimators need (docs/theory/central.md).
 
 In each gap t uniform symbols are inserted with probability g(t), G(x) = Σ g(t)x^t; a symbol is deleted with probability
 δ, substituted with σ, kept with κ. Symbols k apart in the true word have, for what lands between them, the generating

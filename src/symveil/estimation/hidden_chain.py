@@ -20,7 +20,7 @@ from symveil.errors import InputError
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import FEWEST, EstimatedTable, Variances, shares_of_rows
 from symveil.languages.graph import WordGraph
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.trellis.passes import Trellis, scaled_backward, scaled_forward, scaled_through_edges, scaled_total
 from symveil.trellis.semirings import FLOATS
 

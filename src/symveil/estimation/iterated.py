@@ -2,7 +2,7 @@
 
 Where words are those of a model the noise has no inverse that looks at one place at a time. But for any statistic g,
 with x₀ the released words and x_{j+1} a release of x_j, h_k = Σ_j (−1)^j C(k+1, j+1) g(x_j) has the bias
-−((I−P)^{k+1} g)(w): the sum telescopes (docs/theory/estimation.md). k = 1 is 2g(x₀) − g(x₁). Where P may have negative
+−((I−P)^{k+1} g)(w): the sum telescopes (docs/theory/central.md). k = 1 is 2g(x₀) − g(x₁). Where P may have negative
 eigenvalues every other iterate is taken, which puts P² in the place of P.
 """
 
@@ -24,7 +24,7 @@ from symveil.estimation.table import (
     projected,
     shares_of_rows,
 )
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ one. So a product of r mean-zero functions of different positions keeps its shap
 
     λ_r(n) = E[ Σ_j C(d,j)·C(n−d,r−j)/C(n,r) · (−1/(m−1))^j ],      j: how many of the r positions were changed.
 
-(docs/theory/estimation.md). Each summand is between −1 and 1, so the expectation has an absolute error of some 1e-16
+(docs/theory/central.md). Each summand is between −1 and 1, so the expectation has an absolute error of some 1e-16
 although signs alternate.
 
 Sums over windows of functions that only ask, symbol by symbol, whether a window has the symbol of a cell.
@@ -23,7 +23,7 @@ parts of *two* windows. Windows without a common position contribute U^s·U^t/λ
       + Σ_windows Σ_{s,t} U^s U^t/λ_{s+t}  −  ĝ                                   (a window with itself)
       + 2 Σ_neighbours Σ_{s,t} U^s_i U^t_{i+1}/λ_{s+t}  −  2 [a = b] (trigram aaa)^   (pairs that share a position)
 
-where the last line is for pairs of symbols only (docs/theory/estimation.md). Sums of products over words are taken from
+where the last line is for pairs of symbols only (docs/theory/central.md). Sums of products over words are taken from
 the symbols that a word has: linear in the data, not in the table.
 """
 

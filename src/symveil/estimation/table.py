@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from symveil.errors import InputError
 from symveil.estimation.statistics import Statistic
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import Stamps
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.randomness import NotPrivateSeededBits
 

@@ -22,8 +22,8 @@ from symveil.estimation.named_table import Estimate
 from symveil.estimation.substitution_noise import LARGE_ENOUGH
 from symveil.estimation.table import EstimatedTable, Variances, projected
 from symveil.laws.event_law import EventLaw
+from symveil.models.alphabet import Codes
 from symveil.models.times import spelled_duration
-from symveil.models.word import Codes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -38,8 +38,7 @@ from symveil.laws.losses import (
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import FAR, Codes, Metric, Word, read_codes
+from symveil.models.alphabet import FAR, Alphabet, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact
@@ -81,7 +80,7 @@ def excess(mechanism: CodeLaw) -> float:
     Losses are floats, rounded upwards; so is (d/b)·ε here, or a loss of exactly 1/3 would be more than 1/3.
 
     Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
-    sum of such (docs/theory/beyond-b.md).
+    sum of such (docs/theory/losses.md).
     """
     b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
     last = 1 if mechanism.language.graph is None else farthest or 0
@@ -371,7 +370,7 @@ class CodeLaw(ABC):
 
         Exact where the law is known (on Σⁿ by distances, on small languages by looking at every pair); within the
         adjacency at most the guarantee. On a model it is what the mechanism's theorem says of any two feasible words
-        of one length, with a public start of those that begin alike (docs/theory/beyond-b.md); infinite where there is
+        of one length, with a public start of those that begin alike (docs/theory/losses.md); infinite where there is
         none.
 
         Parameters

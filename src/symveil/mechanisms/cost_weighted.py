@@ -40,7 +40,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_cap
 from symveil.mechanisms.chains import cost_moves
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number
@@ -270,7 +270,7 @@ class CostWeighted(DistanceWeighted):
 
     @property
     def given_up(self) -> str | None:
-        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1.5)."""
         if self.plain_cost is None or self.plain_cost.is_hamming:
             return None
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"

@@ -31,8 +31,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
-from symveil.models.alphabet import Symbol, is_hashable
-from symveil.models.word import Codes, Lengths, as_rows
+from symveil.models.alphabet import Codes, Lengths, Symbol, as_rows, is_hashable
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

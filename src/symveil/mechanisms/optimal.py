@@ -30,7 +30,7 @@ from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import NumberedWords, Programme
-from symveil.models.word import FAR, Codes, Lengths, as_rows
+from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
@@ -154,7 +154,7 @@ class Optimal(Mechanism):
     def flat(cls, language: FreeLanguage | RunLanguage, choice: RequestedParameters) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
-        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, O2).
+        It takes linear equations, no solver, and is mostly the best one (docs/theory/lower-bounds.md, Theorem 3.4).
 
         >>> import symveil as sv
         >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -16,7 +16,7 @@ from symveil.bounds.prior import Floats, Integers
 from symveil.bounds.programme import PrivacyProgramme
 from symveil.errors import TooLargeError
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 
 # Weights of a flat law must be above this: rounding may bring one that is 0 so far above it.

@@ -24,8 +24,7 @@ from symveil.formats.sequences.records import as_text, cuts, list_lengths, symbo
 from symveil.languages.language import refusal
 from symveil.ledger.units import whole_parts
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes
+from symveil.models.alphabet import Alphabet, Codes
 from symveil.numbers.once import computed_once
 from symveil.randomness import RecordKey
 from symveil.release.timed import TimedPlan

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.search import no_searches
 from symveil.errors import LedgerError, ParameterError
-from symveil.formats.compatibility import stamped_by_0_2
-from symveil.formats.manifest import check_manifest_path, manifest_path, write_manifest
+from symveil.formats.manifest import check_manifest_path, manifest_path, stamped_by_0_2, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database

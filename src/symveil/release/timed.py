@@ -23,6 +23,7 @@ from symveil.laws.event_law import EventLaw
 from symveil.laws.guarantee import LossCurve
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.timed_events import EventDraws, choose_event_law
+from symveil.models.alphabet import Codes
 from symveil.models.times import (
     MICROSECONDS,
     UNKNOWN,
@@ -33,7 +34,6 @@ from symveil.models.times import (
     wall_seconds,
     weekday_of,
 )
-from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.randomness import BitSource

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, either, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest, is_of_0_2
 from symveil.formats.manifest import (
     FORMAT,
+    MANIFEST_OF_0_3,
     Manifest,
     alphabet_digest,
+    choice_from_manifest,
+    is_of_0_2,
     only_file_errors,
     passes_unprotected,
     read_any_manifest,
@@ -35,8 +37,7 @@ from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.cost_weighted import read_cost
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
 from symveil.release.spec import LocalSpec

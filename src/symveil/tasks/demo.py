@@ -19,7 +19,7 @@ import symveil as sv
 from symveil.examples import millford as town
 from symveil.examples.millford import MOST_TRIPS, STREETS, Trip
 from symveil.laws.protection import typical_words
-from symveil.models.word import decode
+from symveil.models.alphabet import decode
 from symveil.numbers.progress import Progress, named
 from symveil.storage.files import write_text
 

@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import symveil as sv
 from symveil.examples import millford as town
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS
-from symveil.numbers.rationals import shown_at_least, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent, shown_at_least, spelled
 from symveil.pictures.charts import Curve, Whisker, curves_chart, whiskers_chart
-from symveil.pictures.road_map import road_weights_svg
-from symveil.pictures.town_map import town_svg
+from symveil.pictures.maps import road_weights_svg, town_svg
 from symveil.reports.page import report_page
 from symveil.reports.report import Listing, Part, Picture, Report, Section, Table, Text
 from symveil.storage.files import write_text
-
-if TYPE_CHECKING:
-    pass
-
 from symveil.tasks.demo import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, Answer, Demo, covered, released_trips
 
 SHOWN = ("trip-0041", "trip-0038", "trip-0040")

@@ -20,9 +20,8 @@ import pyarrow as pa
 from symveil.enforcement.enforce import Enforcement
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, InputError, ParameterError, WordError, either
-from symveil.formats.formulas import guarded
 from symveil.formats.manifest import model_digest
-from symveil.formats.reading import suffix
+from symveil.formats.reading import guarded, suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences, read_sequences

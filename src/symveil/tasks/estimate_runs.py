@@ -24,8 +24,8 @@ from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.languages.language import gathered
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.timed_events import choose_event_law
-from symveil.models.word import Codes, Lengths, split_words
-from symveil.numbers.texts import percent
+from symveil.models.alphabet import Codes, Lengths, split_words
+from symveil.numbers.rationals import percent
 from symveil.randomness import BitSource, NotPrivateSeededBits
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import Rerelease

@@ -19,7 +19,7 @@ from symveil.mechanisms.attacker_versions import attacker_of_versions
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Word
+from symveil.models.alphabet import Word
 from symveil.numbers.conversions import decimal, shortened
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most, spelled

@@ -31,8 +31,7 @@ from symveil.mechanisms.averages import expected_error_of_file
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
-from symveil.numbers.rationals import at_least, shown_at_least
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import at_least, percent, shown_at_least
 from symveil.randomness import new_release_key
 from symveil.release.rerelease import noise_of_mechanism
 from symveil.release.spec import LocalSpec

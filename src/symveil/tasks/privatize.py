@@ -35,8 +35,7 @@ from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word, decode, encode_many, split_words
+from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, split_words
 from symveil.parameters import described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
 from symveil.release.batch import ReleasePlan, Written, check_batch

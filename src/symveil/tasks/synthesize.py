@@ -28,10 +28,10 @@ from symveil.errors import FileError, InputError, ParameterError, SymveilError, 
 from symveil.formats.manifest import Manifest, manifest_path, read_any_manifest
 from symveil.formats.models.model_json import read_law
 from symveil.formats.reading import path_of
-from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.frames import ATTRS
 from symveil.formats.sequences.records import ID, SYMBOLS, TIME, keep_column
+from symveil.formats.sequences.stamps import ArtificialTimes
 from symveil.formats.sequences.xes_writer import XesWriter
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon

@@ -26,8 +26,7 @@ from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, exact
 from symveil.parameters import Domain, Exact, File, Flag, Several, Whole, declared, listing_fields
 from symveil.pictures.charts import Band, Curve, curves_chart
-from symveil.pictures.marks import Chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import Chart, save_chart
 from symveil.storage.files import write_text
 from symveil.verification.chain_pairs import Subject, read_alpha
 from symveil.verification.privacy_verdict import (

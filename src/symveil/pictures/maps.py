@@ -1,30 +1,129 @@
-"""A trip on a map of roads, drawn from coordinates alone: no tiles, so no server is asked for them.
+"""Maps of roads with a trip, weights or flows, drawn from coordinates alone: no tiles, so no server is asked for them.
 
 A road is a line between two points, or a place with one point. Where a trip leaves the true one its
 roads are dashed, not only coloured; a small number says in which order they are driven. Flows are arrows that bend to
 the right, so that both directions are seen.
+
+The map of a town knows more: both directions of a street are one street on the sheet, a trip keeps to the right of it,
+and there are a river, the names of streets and one-way arrows.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from symveil.pictures.bezier import Point
 from symveil.pictures.charts import PALETTE
 from symveil.pictures.svg import escaped, svg_document
-from symveil.pictures.text import BLUE, BORDER, CARD, GREY, INK
+from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK
 
 Road = tuple[Point, Point]
 """Its two ends, x to the right and y upwards; the same point twice for a place."""
 
+CHANGED = PALETTE[1]
 _SIZE, _MARGIN = 420.0, 26.0
 _MOST_NUMBERS, _SHORTEST_NUMBERED = 40, 26.0
 _MOST_OF_A_MAP = 0.5
 _MOST_FLOWS, _MOST_NAMES = 80, 25
 _WIDEST, _THINNEST, _HEAD, _BEND = 7.0, 0.8, 5.0, 0.18
+
+_WATER, _TRUE, _CASING = "#bcdcf0", "#9cc3ea", "#c9d2db"
+_AROUND, _LANE, _STREET, _RIVER, _TRAIL, _STEP = 55.0, 8.0, 22.0, 60.0, 34.0, 30.0
+"""Metres of a town: its margin, from the middle of a street to a lane, how wide streets, the river, the trail of a true
+trip and twice a trip are drawn.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TownPlan:
+    """What is drawn of a town: its blocks by name, which of them are one-way, its river, and the names of streets.
+
+    Parameters
+    ----------
+    blocks
+        The two ends of each block, from where to where it is driven, in metres; y upwards.
+    one_way
+        The blocks that have no other direction.
+    river
+        Points along it.
+    names
+        The name of each street, and the block it is written on.
+    places
+        What is where: a name and a point.
+
+    >>> TownPlan({"a": ((0, 0), (100, 0))}).size
+    (210.0, 110.0)
+    """
+
+    blocks: Mapping[str, Road]
+    one_way: frozenset[str] = frozenset()
+    river: Sequence[Point] = ()
+    names: Sequence[tuple[str, str]] = ()
+    places: Sequence[tuple[str, Point]] = ()
+
+    @property
+    def size(self) -> Point:
+        """How wide and how high the sheet is, in metres."""
+        left, right, low, high = _box(self.blocks.values())
+        return right - left + 2 * _AROUND, high - low + 2 * _AROUND
+
+    def lane(self, name: str) -> Road:
+        """Where a block is driven: in the middle of the street if it is one-way, else on the right of it."""
+        (x1, y1), (x2, y2) = self.blocks[name]
+        if name in self.one_way:
+            return (x1, y1), (x2, y2)
+        length = math.dist((x1, y1), (x2, y2)) or 1.0
+        right = (y2 - y1) / length * _LANE, -(x2 - x1) / length * _LANE
+        return (x1 + right[0], y1 + right[1]), (x2 + right[0], y2 + right[1])
+
+
+def town_svg(
+    plan: TownPlan,
+    trip: Sequence[str] = (),
+    *,
+    title: str,
+    original: Sequence[str] | None = None,
+    named: bool = False,
+) -> str:
+    """The town with a trip in it. A picture with the true trip beside the private one is for its holder only.
+
+    The `original` trip lies pale below; blocks of the trip that differ from its block at the same position are dashed.
+    `named` streets have their names, and one-way streets arrows.
+
+    >>> plan = TownPlan({"a": ((0, 0), (100, 0)), "b": ((100, 0), (200, 0)), "c": ((100, 0), (100, 90))})
+    >>> town_svg(plan, ["a", "c"], original=["a", "b"], title="a trip").count(CHANGED)
+    1
+    """
+    (wide, high), (left, _, _, top) = plan.size, _box(plan.blocks.values())
+    sheet = _Sheet(left - _AROUND, top + _AROUND, 1.0, high)
+    pieces = [f'<rect x="1" y="1" width="{wide - 2:.0f}" height="{high - 2:.0f}" rx="12" fill="{GROUND}"/>']
+    if plan.river:
+        pieces.append(_river([sheet(point) for point in plan.river]))
+    streets = {frozenset(road): road for road in plan.blocks.values()}.values()
+    pieces += [_line(sheet, road, _CASING, _STREET + 5) for road in streets]
+    pieces += [_line(sheet, road, CARD, _STREET) for road in streets]
+    lanes = {name: plan.lane(name) for name in plan.blocks}
+    if named:
+        written = {block for _, block in plan.names}
+        arrows = [lanes[name] for name in plan.blocks if name in plan.one_way and name not in written]
+        pieces += [_arrow_head(sheet, lane, GREY, long=17.0, wide=14.0, at=0.55) for lane in arrows]
+        pieces += [_text(*_along(sheet, plan.blocks[block]), name, 16.0) for name, block in plan.names]
+        pieces += [_text(sheet(point), 0.0, name, 15.0, colour=GREY) for name, point in plan.places]
+    if original is not None:
+        pieces.append(_line(sheet, [point for name in original for point in lanes[name]], _TRUE, _TRAIL))
+    if trip:
+        driven = [lanes[name] for name in trip]
+        gaps = [(before[1], after[0]) for before, after in pairwise(driven) if before[1] != after[0]]
+        pieces += [_line(sheet, gap, BLUE, _STEP / 2) for gap in gaps]  # across the crossings
+        pieces += _driven(sheet, lanes, trip, original, _STEP)
+        x, y = sheet(driven[0][0])
+        pieces.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="17" fill="{CARD}" stroke="{INK}" stroke-width="8"/>')
+        pieces.append(_arrow_head(sheet, driven[-1], INK, long=46.0, wide=48.0))
+    return svg_document(title, pieces, wide=round(wide), high=round(high))
 
 
 def road_map_svg(
@@ -63,20 +162,15 @@ def road_map_svg(
     step = _thickness(typical)
     pieces = [_line(sheet, road, BORDER, 0.55 * step) for road in seen.values()]
     drawn: dict[str, list[int]] = defaultdict(list)
-    changed: set[str] = set()
     for number, name in enumerate(trip, start=1):
         drawn[name].append(number)
-        if original is not None and original[number - 1] != name:
-            changed.add(name)
     before: Point | None = None
     for name in trip:  # places with one point are joined by thin lines, which roads that meet do not need
         middle = _middle(sheet, roads[name])
         if before is not None and roads[name][0] == roads[name][1]:
             pieces.append(f'<path d="M{_at(before)}L{_at(middle)}" stroke="{BLUE}" stroke-width="1.5" fill="none"/>')
         before = middle
-    for name in sorted(drawn, key=lambda each: each in changed):  # what was changed lies on top
-        colour, dashes = (PALETTE[1], f"{1.1 * step:.1f} {0.7 * step:.1f}") if name in changed else (BLUE, "")
-        pieces.append(_line(sheet, roads[name], colour, 0.5 * step, dashes=dashes))
+    pieces += _driven(sheet, roads, trip, original, step)
     if len(trip) <= _MOST_NUMBERS and typical >= _SHORTEST_NUMBERED:
         pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
     elif trip:  # on small roads numbers would hide them: a ring says where it begins
@@ -136,6 +230,16 @@ def flows_svg(roads: Mapping[str, Road], flows: Mapping[tuple[str, str], float],
     return svg_document(title, pieces, wide=_SIZE, high=round(sheet.high))
 
 
+def _driven(
+    sheet: _Sheet, roads: Mapping[str, Road], trip: Sequence[str], original: Sequence[str] | None, step: float
+) -> Iterator[str]:
+    """The roads of a trip; those that differ from the true one's at the same position are dashed, and lie on top."""
+    changed = {name for index, name in enumerate(trip) if original is not None and original[index] != name}
+    for name in sorted(dict.fromkeys(trip), key=lambda each: each in changed):
+        colour, dashes = (CHANGED, f"{1.1 * step:.1f} {0.7 * step:.1f}") if name in changed else (BLUE, "")
+        yield _line(sheet, roads[name], colour, 0.5 * step, dashes=dashes)
+
+
 def _flow(begin: Point, end: Point, share: float) -> str:
     """An arrow that bends to the right, or a ring where both ends are one place."""
     wide = _THINNEST + (_WIDEST - _THINNEST) * share
@@ -147,14 +251,47 @@ def _flow(begin: Point, end: Point, share: float) -> str:
     across, down = (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
     bend = _BEND * length
     control = (begin[0] + end[0]) / 2 - down * bend, (begin[1] + end[1]) / 2 + across * bend
-    steep = math.dist(control, end)
-    along = (end[0] - control[0]) / steep, (end[1] - control[1]) / steep
     head = _HEAD + wide
-    neck = end[0] - along[0] * head, end[1] - along[1] * head
-    sides = [(neck[0] - turn * along[1] * 0.55 * head, neck[1] + turn * along[0] * 0.55 * head) for turn in (1, -1)]
+    neck, shape = _head(control, end, long=head, wide=1.1 * head, colour=BLUE)
+    line = f'<path d="M{_at(begin)}Q{_at(control)} {_at(neck)}" stroke="{BLUE}" stroke-width="{wide:.1f}" fill="none"/>'
+    return line + shape
+
+
+def _head(before: Point, tip: Point, *, long: float, wide: float, colour: str) -> tuple[Point, str]:
+    """The head of an arrow that comes from a point before its tip: where the line runs into it, and its shape."""
+    length = math.dist(before, tip) or 1.0
+    across, down = (tip[0] - before[0]) / length, (tip[1] - before[1]) / length
+    neck = tip[0] - across * long, tip[1] - down * long
+    sides = [(neck[0] - turn * down * wide / 2, neck[1] + turn * across * wide / 2) for turn in (1, -1)]
+    return neck, f'<path d="M{_at(tip)}L{_at(sides[0])}L{_at(sides[1])}Z" fill="{colour}"/>'
+
+
+def _arrow_head(sheet: _Sheet, lane: Road, colour: str, *, long: float, wide: float, at: float = 1.0) -> str:
+    """An arrow head on a lane, its tip at a share of the way."""
+    (x1, y1), (x2, y2) = map(sheet, lane)
+    return _head((x1, y1), (x1 + at * (x2 - x1), y1 + at * (y2 - y1)), long=long, wide=wide, colour=colour)[1]
+
+
+def _river(points: Sequence[Point]) -> str:
+    """Smooth through the middles between points."""
+    middles = [((x1 + x2) / 2, (y1 + y2) / 2) for (x1, y1), (x2, y2) in pairwise(points)]
+    bends = " ".join(f"Q{_at(point)} {_at(after)}" for point, after in zip(points[1:], middles[1:], strict=False))
+    path = f"M{_at(points[0])}L{_at(middles[0])}{bends}L{_at(points[-1])}"
+    return f'<path d="{path}" stroke="{_WATER}" stroke-width="{_RIVER:g}" fill="none"/>'
+
+
+def _along(sheet: _Sheet, road: Road) -> tuple[Point, float]:
+    """The middle of a road, and its angle for a text that is never upside down."""
+    (x1, y1), (x2, y2) = map(sheet, road)
+    angle = math.degrees(math.atan2(y2 - y1, x2 - x1))
+    return _middle(sheet, road), angle - 180 if angle > 90 else angle + 180 if angle < -90 else angle
+
+
+def _text(at: Point, angle: float, text: str, size: float, *, colour: str = INK) -> str:
+    """A text around a point."""
     return (
-        f'<path d="M{_at(begin)}Q{_at(control)} {_at(neck)}" stroke="{BLUE}" stroke-width="{wide:.1f}" fill="none"/>'
-        f'<path d="M{_at(end)}L{_at(sides[0])}L{_at(sides[1])}Z" fill="{BLUE}"/>'
+        f'<text transform="translate({_at(at)}) rotate({angle:.1f})" y="{0.35 * size:.1f}" text-anchor="middle" '
+        f'font-size="{size:g}" font-weight="600" fill="{colour}">{escaped(text)}</text>'
     )
 
 
@@ -212,13 +349,6 @@ class _Sheet:
 def covers_most(roads: Mapping[str, Road], some: Iterable[str]) -> bool:
     """Whether some roads are spread over so much of a map that looking at them closely shows no more.
 
-    Parameters
-    ----------
-    roads
-        The two ends of each road by its name.
-    some
-        The names of those.
-
     >>> roads = {"a": ((0, 0), (1, 0)), "b": ((1, 0), (2, 0)), "c": ((2, 0), (9, 0))}
     >>> covers_most(roads, ["a", "c"]), covers_most(roads, ["a", "b"])
     (True, False)
@@ -254,12 +384,15 @@ def _thickness(typical: float) -> float:
     return min(14.0, max(4.0, typical / 6))
 
 
-def _line(sheet: _Sheet, road: Road, colour: str, wide: float, *, dashes: str = "") -> str:
-    one, other = sheet(road[0]), sheet(road[1])
-    if one == other:
-        return f'<circle cx="{one[0]:.1f}" cy="{one[1]:.1f}" r="{wide:.1f}" stroke="{colour}" fill="{colour}"/>'
+def _line(sheet: _Sheet, points: Sequence[Point], colour: str, wide: float, *, dashes: str = "") -> str:
+    drawn = [sheet(point) for point in points]
+    if len(drawn) == 2 and drawn[0] == drawn[1]:
+        (x, y), _ = drawn
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{wide:.1f}" stroke="{colour}" fill="{colour}"/>'
     pattern = f' stroke-dasharray="{dashes}"' if dashes else ' stroke-linecap="round"'
-    return f'<path d="M{_at(one)}L{_at(other)}" stroke="{colour}" stroke-width="{wide:.1f}" fill="none"{pattern}/>'
+    pattern += ' stroke-linejoin="round"' if len(drawn) > 2 else ""
+    path = "L".join(map(_at, drawn))
+    return f'<path d="M{path}" stroke="{colour}" stroke-width="{wide:.1f}" fill="none"{pattern}/>'
 
 
 def _middle(sheet: _Sheet, road: Road) -> Point:

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.maps.shapes import read_edges, wkt_line
 from symveil.formats.models.model_json import model_text
 from symveil.formats.models.networkx_graphs import read_graphml
 from symveil.formats.reading import suffix
+from symveil.formats.shapes import read_edges, wkt_line
 from symveil.models.markov_chain import MarkovChain
 from symveil.storage.files import write_text
 
@@ -34,14 +34,7 @@ Line = NDArray[np.float64]
 class RoadModel:
     """A chain on links, every next link equally likely, and the line of each link.
 
-    Parameters
-    ----------
-    chain
-        The model.
-    lines
-        Rows of longitude and latitude for each link.
-    notes
-        What was decided when it was made.
+    `lines` are rows of longitude and latitude for each link; `notes` say what was decided.
     """
 
     chain: MarkovChain
@@ -62,10 +55,7 @@ class RoadModel:
     def save(self, model: str | Path, places: str | Path) -> None:
         """Write the model as JSON and the places as CSV.
 
-        Parameters
-        ----------
-        model, places
-            The files; those of that name are replaced.
+        Files of these names are replaced.
         """
         write_text(Path(model), model_text(self.chain))
         write_text(Path(places), self.places_text())
