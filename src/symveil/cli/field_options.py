@@ -125,12 +125,7 @@ def named_as_typed(error: ParameterError, command: click.Command | None = None) 
 def as_typed(message: str, command: click.Command | None = None) -> str:
     """A message of the library with Python's parameters, which stand between backticks, as options are typed.
 
-    Parameters
-    ----------
-    message
-        An error, a warning or a note.
-    command
-        The command that says it: it knows which option a parameter is.
+    The command knows which option a parameter is.
 
     >>> as_typed("name `person`, or say `on_unknown='drop-sequence'` or `again=True`")
     'name --person, or say --on-unknown drop-sequence or --again'
@@ -226,14 +221,8 @@ class _Word(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any = None) -> click.Option:
     """The option that a field stands for.
 
-    Parameters
-    ----------
-    parameter
-        A field with an option.
-    required
-        Whether it must be typed; by default where the field has no default.
-    kind
-        Another type of click than that of the field's domain.
+    It must be typed where the field has no default, unless `required` says otherwise; `kind` is another type of click
+    than that of the field's domain.
 
     >>> from symveil.parameters import parameters_of
     >>> from symveil.tasks.parameters import RunOptions
@@ -288,14 +277,8 @@ def options_of(
 ) -> Option:
     """A decorator that gives a command the options of a description's fields, all of them or those of these names.
 
-    Parameters
-    ----------
-    kind
-        The description, or what imports it when the options are needed.
-    names, without
-        Which fields; by default all that have an option.
-    required, kinds
-        Of single fields: what differs from what the field says, as in `option_of`.
+    `kind` may be what imports the description when the options are needed. `required` and `kinds` say what differs from
+    single fields, as in `option_of`.
     """
 
     def make() -> list[click.Option]:
@@ -320,12 +303,7 @@ def options_of(
 def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
     """The options of a file's parameters of these names: of a run, of columns, or of what is counted or learned.
 
-    Parameters
-    ----------
-    names
-        In the order of the help.
-    required
-        Those of them that must be typed.
+    Names are in the order of the help.
     """
 
     def make() -> list[click.Option]:

@@ -181,7 +181,9 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
         out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
         bound=MOST_TRIPS, person="person", **_COLUMNS,
     )  # fmt: skip
-    flows = Counter((town.quarters()[blocks[0]], town.quarters()[blocks[-1]]) for blocks in drives)
+    flows: Counter[tuple[str, ...]] = Counter(
+        (town.quarters()[blocks[0]], town.quarters()[blocks[-1]]) for blocks in drives
+    )
     named(progress, "trying the published mechanisms")(steps - 2, steps)
     return Demo(
         trips=trips,
