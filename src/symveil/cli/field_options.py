@@ -93,6 +93,32 @@ def read_confidence(text: str) -> float:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
 
 
+_RANGE = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
+
+
+def read_range(name: str, text: str | None, *, expected: str) -> tuple[int, int]:
+    """A number N, or two as N..M, as they were typed.
+
+    >>> read_range("lengths", "2..5", expected="two lengths"), read_range("lengths", "7", expected="two lengths")
+    ((2, 5), (7, 7))
+    """
+    match = _RANGE.fullmatch(text or "")
+    if match is None:
+        raise ParameterError(name, expected=expected, found="none" if text is None else repr(text))
+    return int(match[1]), int(match[2] or match[1])
+
+
+def read_pairs(name: str, texts: tuple[str, ...], *, expected: str) -> dict[str, str]:
+    """What stands before and behind the first = of each text; no name twice."""
+    named: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value) or key in named:
+            raise ParameterError(name, expected=expected, found=repr(text))
+        named[key] = value
+    return named
+
+
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _PARAMETER = re.compile(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`")
 _PLAIN = re.compile(r"[\w.:%+-]+")

@@ -28,7 +28,6 @@ from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
-from symveil.verification.chain_pairs import audit_by_chain
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000
@@ -192,6 +191,9 @@ def audit_choice(
         language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
     law, up_to = choose_mechanism(choice, language), None if one_length else length
     if by_chain:
+        # imported when it is needed: scipy, which chains need, takes as long to load as a release
+        from symveil.verification.chain_pairs import audit_by_chain  # noqa: PLC0415
+
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
