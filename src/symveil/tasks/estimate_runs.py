@@ -194,7 +194,10 @@ def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable,
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
     if result.agreement < LIMITS.now.sure_agreement:
-        notes.append(f"for intervals {_enough(released, LIMITS.now.sure_agreement)}")
+        enough = _enough(released, LIMITS.now.sure_agreement)
+        notes.append(
+            f"for intervals {enough}; a second release of the same sequences adds its epsilon to that of this one"
+        )
     axes = 1 if leading else wanted.order
     by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if wanted.kind != "presence" else None
     if wanted.kind == "transitions":
