@@ -122,15 +122,7 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         first = offsets(np.concatenate(counts))
         other = np.concatenate(others)
         moved = (away, begin[-2] + which)
-    every_prefix = np.concatenate(prefix)
-    whole = np.flatnonzero(every_prefix >= 0)
-    rows = begin[-1]
-    begins, targets, offset = [], [], 0
-    for source, target in ((every_prefix[whole], whole), moved):
-        order = np.argsort(source, kind="stable")
-        begins.append(offset + offsets(np.bincount(source, minlength=rows)))
-        targets.append(target[order])
-        offset += len(target)
+    next_first, following = _next_rows(np.concatenate(prefix), moved)
     return Windows(
         longest=longest,
         state=np.concatenate(state).astype(np.int64),
@@ -139,10 +131,21 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         parent=np.concatenate(parent).astype(np.int64),
         first=first.astype(np.int64),
         other=other.astype(np.int64),
-        next_first=np.stack(begins).astype(np.int64),
-        following=np.concatenate(targets).astype(np.int64),
+        next_first=next_first,
+        following=following,
         begin=np.array(begin, dtype=np.int64),
     )
+
+
+def _next_rows(prefix: Integers, moved: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
+    """The rows that each row can be in one step later: those that grew out of it, then those that it slid into."""
+    grown = np.flatnonzero(prefix >= 0)
+    begins, targets, offset = [], [], 0
+    for source, target in ((prefix[grown], grown), moved):
+        begins.append(offset + offsets(np.bincount(source, minlength=len(prefix))))
+        targets.append(target[np.argsort(source, kind="stable")])
+        offset += len(target)
+    return np.stack(begins).astype(np.int64), np.concatenate(targets).astype(np.int64)
 
 
 _FEWEST_SLOTS = 5
