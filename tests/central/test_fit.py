@@ -13,7 +13,7 @@ import pytest
 
 import symveil as sv
 from symveil.central.cells import GRID, PersonCounts, contributed_each
-from symveil.central.fit import MOST_ROUNDS, TOLERANCE, solved
+from symveil.central.fit import MOST_ROUNDS, TOLERANCE, one_thread, openblas, solved
 from symveil.central.learned import law_queries
 from symveil.central.noise import NoisyTable
 from symveil.central.word_law import FEATURES, Floats, Support, Trellis, no_parameters
@@ -131,3 +131,38 @@ def test_tables_of_a_law_without_noise_are_found_again() -> None:
         for name in FEATURES:
             expected = again.shared["moves"] if name == "moves" else again.means[name]
             assert divergence(expected, means[name]) < 1e-6, name
+
+
+def threads() -> list[int]:
+    return [int(read()) for read, _ in openblas()]
+
+
+def test_a_fit_computes_with_one_thread_and_leaves_the_number_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that wait for the next triangular system took more than twice the processor time of the whole fit."""
+    if not openblas():
+        pytest.skip("numpy and scipy are not built with OpenBLAS here")
+    before, seen = threads(), list[list[int]]()
+    whole = Trellis.expected
+
+    def watched(law: Trellis) -> object:
+        seen.append(threads())
+        return whole(law)
+
+    for _, write in openblas():
+        write(2)
+    try:
+        monkeypatch.setattr(Trellis, "expected", watched)
+        support, tables = town()
+        solved(support, with_noise(tables, 1, seed=3))
+        assert [1] * len(before) in seen
+        assert threads() == [2] * len(before)
+        with pytest.raises(KeyError), one_thread(), one_thread():
+            raise KeyError
+        assert threads() == [2] * len(before)
+        with one_thread():
+            with one_thread():
+                pass
+            assert threads() == [1] * len(before)
+    finally:
+        for (_, write), number in zip(openblas(), before, strict=True):
+            write(number)

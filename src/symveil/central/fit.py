@@ -12,8 +12,11 @@ sharp a turn is, how far zones are apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -39,10 +42,18 @@ MOST_ROUNDS = 20
 """How often the weights of moves are brought up to the law at most; with more noise two or three are enough."""
 
 
-def words_in(tables: dict[str, NoisyTable]) -> float:
-    """How many words the tables speak of: the mean of their totals, each weighed by how sure it is; at least 1."""
-    weights = {name: 1.0 / table.total_variance for name, table in tables.items()}
-    mean = sum(weights[name] * tables[name].total for name in tables) / sum(weights.values())
+def words_in(support: Support, tables: dict[str, NoisyTable]) -> float:
+    """How many words the tables speak of: the mean of their totals, each weighed by how sure it is; at least 1.
+
+    A word of one symbol adds nothing to the table of moves: such words are taken from the table of lengths.
+    """
+    totals = {name: (table.total, table.total_variance) for name, table in tables.items()}
+    if support.shortest == 1:
+        without = tables["lengths"]
+        total, variance = totals["moves"]
+        totals["moves"] = total + float(without.values[0]), variance + without.deviation**2
+    weights = {name: 1.0 / variance for name, (_, variance) in totals.items()}
+    mean = sum(weights[name] * total for name, (total, _) in totals.items()) / sum(weights.values())
     return max(1.0, mean)
 
 
@@ -79,7 +90,7 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
     """
     there = Trellis.of(support, no_parameters(support)).log_lengths[support.shortest - 1 :] > -np.inf
     fit = _Fit.of(support, FITTED, length_shares(tables["lengths"], there), classes or {})
-    words, steps, rounds = words_in(tables), np.zeros(sum(fit.spread.shape)), 0
+    words, steps, rounds = words_in(support, tables), np.zeros(sum(fit.spread.shape)), 0
     while True:
         law = fit.law(fit.cells(steps)).expected()
         problem = _problem_of_trips(fit, tables, words, law)
@@ -150,9 +161,10 @@ class _Fit:
             return value, unit * self._slope(problem, steps, trellis.expected())
 
         bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
-        result = minimize(
-            objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxcor": 20, **options}
-        )
+        with one_thread():
+            result = minimize(
+                objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxcor": 20, **options}
+            )
         return np.asarray(unit * result.x, dtype=np.float64)
 
     def finished(self, steps: Floats) -> Parameters:
@@ -171,6 +183,56 @@ class _Fit:
         own = no_parameters(self.support)
         cuts = np.cumsum([len(own[name]) for name in self.features])[:-1]
         return own | dict(zip(self.features, np.split(values, cuts), strict=True))
+
+
+_lock, _inside, _before = Lock(), 0, list[int]()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra of numpy and scipy with one thread, as long as the block lasts, where it is OpenBLAS.
+
+    The quasi-Newton method solves triangular systems of forty rows. OpenBLAS wakes its threads for each of them, which
+    then wait in a loop while everything else is computed: three times the processor time where other work is running.
+    Where another block is inside already, the last one that leaves puts the numbers of threads back.
+    """
+    global _inside  # noqa: PLW0603 - the number of threads is one for the whole process
+    with _lock:
+        _inside += 1
+        if _inside == 1:
+            _before[:] = [read() for read, _ in openblas()]
+            for _, write in openblas():
+                write(1)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                for (_, write), number in zip(openblas(), _before, strict=True):
+                    write(number)
+
+
+@cache
+def openblas() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
+    """How to read and to write the number of threads of each OpenBLAS that numpy and scipy have loaded.
+
+    A library that is loaded already is looked up through a module that needs it. Windows looks into the module alone:
+    nothing is found there, nor in other libraries than OpenBLAS.
+    """
+    import ctypes  # noqa: PLC0415  # not light, and for learning only
+
+    from numpy.linalg import lapack_lite  # noqa: PLC0415
+    from scipy.linalg import cython_lapack  # noqa: PLC0415
+
+    results = []
+    for module in (lapack_lite, cython_lapack):
+        library = ctypes.CDLL(module.__file__)
+        for name in ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads"):
+            if hasattr(library, name.format("get")):
+                results.append((getattr(library, name.format("get")), getattr(library, name.format("set"))))
+                break
+    return results
 
 
 def _problem_of_trips(fit: _Fit, tables: dict[str, NoisyTable], words: float, law: Expected) -> _Problem:

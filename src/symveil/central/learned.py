@@ -208,7 +208,7 @@ def learn_law(
         symbols=tuple(symbols),
         zone_names=tuple(zone_names),
         rules=rules,
-        quality=law_quality(support, words_in(tables), queries),
+        quality=law_quality(support, words_in(support, tables), queries),
     )
     return law, queries
 
