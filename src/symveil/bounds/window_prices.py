@@ -98,7 +98,8 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
         context = left
     else:
         context = (left * graph.state_count + state) * len(graph.alphabet) + following
-    left, state, context, symbols, weights = (each[remaining] for each in (left, state, context, symbols, weights))
+    left, state, context = left[remaining], state[remaining], context[remaining]
+    symbols, weights = symbols[remaining], weights[remaining]
     order = np.argsort(context, kind="stable")  # rows of a context stay in alphabetical order
     _, begin, sizes = np.unique(context[order], return_index=True, return_counts=True)
     order = order[np.repeat(sizes > 1, sizes)]
