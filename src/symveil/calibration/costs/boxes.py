@@ -211,32 +211,35 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     return result
 
 
-def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
-    """Boxes of what comes before, from the exact start onwards."""
-    _, _, phase = graph.automaton
-    rows = windows(graph.back, graph.earlier, longest)
-    low, high, valid = _nothing(graph, rows)
-    for start in graph.starts:
-        valid[start] = graph.live[0, start]
-        low[start, start * graph.phases + phase] = high[start, start * graph.phases + phase] = 1.0
+def boxes_of_side(graph: CostGraph, near_ends: int, longest: int = 0, *, forwards: bool) -> Boxes:
+    """Boxes of what comes before, from the exact start onwards; or of what follows, from the exact end backwards."""
+    phase = graph.automaton[2]
+    reached = (graph.back, graph.earlier) if forwards else (graph.first, graph.other)
+    rows = windows(*reached, longest)
     plan = _Plan(graph, rows, near_ends)
-    plan.add(0, low, high, valid)
-    for step in range(1, graph.steps + 1):
-        next_first = rows.next_first[0 if step <= longest else 1]
+    low, high, valid = (_at_the_start if forwards else _at_the_end)(graph, rows, phase)
+    plan.add(0 if forwards else graph.steps, low, high, valid)
+    for away in range(1, graph.steps + 1):
+        step = away if forwards else graph.steps - away
         low, high, valid = next_boxes(
-            graph.moves, True, graph.metric_at[step], phase, rows.state, next_first, rows.following,
-            low, high, valid, graph.live[step], slack_of(graph),
+            graph.moves, forwards, graph.metric_at[step if forwards else step + 1], phase, rows.state,
+            rows.next_first[0 if away <= longest else 1], rows.following, low, high, valid, graph.live[step],
+            slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
     return plan.boxes()
 
 
-def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
-    """Boxes of what follows, from the exact end backwards."""
-    _, _, phase = graph.automaton
-    rows = windows(graph.first, graph.other, longest)
-    low, high, valid = _nothing(graph, rows)
-    ends = np.repeat(graph.final, graph.phases)
+def _at_the_start(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Floats, Booleans]:
+    low, valid = np.zeros((rows.count, graph.size * graph.phases)), np.zeros(rows.count, dtype=np.bool_)
+    valid[graph.starts] = graph.live[0, graph.starts]
+    low[graph.starts, graph.starts * graph.phases + phase] = 1.0
+    return low, low.copy(), valid
+
+
+def _at_the_end(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Floats, Booleans]:
+    low, valid = np.zeros((rows.count, graph.size * graph.phases)), np.zeros(rows.count, dtype=np.bool_)
+    high, ends = low.copy(), np.repeat(graph.final, graph.phases)
     for x in np.flatnonzero(graph.live[graph.steps]):
         valid[x] = True
         low[x] = ends / graph.final[x] * (1 - 2.0**-51)
@@ -244,21 +247,7 @@ def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
         low[x, x * graph.phases + phase] = high[x, x * graph.phases + phase] = 1.0
         if (graph.final[graph.final > 0] == graph.final[x]).all():  # 1 exactly, as without a balanced prior
             low[x] = high[x] = np.repeat((graph.final > 0).astype(np.float64), graph.phases)
-    plan = _Plan(graph, rows, near_ends)
-    plan.add(graph.steps, low, high, valid)
-    for step in range(graph.steps - 1, -1, -1):
-        next_first = rows.next_first[0 if graph.steps - step <= longest else 1]
-        low, high, valid = next_boxes(
-            graph.moves, False, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
-            low, high, valid, graph.live[step], slack_of(graph),
-        )  # fmt: skip
-        plan.add(step, low, high, valid)
-    return plan.boxes()
-
-
-def _nothing(graph: CostGraph, rows: Windows) -> tuple[Floats, Floats, Booleans]:
-    shape = (rows.count, graph.size * graph.phases)
-    return np.zeros(shape), np.zeros(shape), np.zeros(rows.count, dtype=np.bool_)
+    return low, high, valid
 
 
 class _Plan:
