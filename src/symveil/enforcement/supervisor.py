@@ -19,7 +19,7 @@ from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
 from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, Question, estimator
-from symveil.verification.opacity.exploration import explore
+from symveil.verification.opacity.exploration import can_reach_sink, explore
 from symveil.verification.opacity.observation import Observed
 
 
@@ -106,8 +106,11 @@ def supremal_supervisor(
         {event: after for event, after in zip(explored.events, row, strict=True) if after != NOWHERE}
         for row in explored.table.tolist()
     ]
-    lost = _lost(moves, controllable)
-    if 0 in lost:
+    uncontrollable = [
+        column for event, column in zip(explored.events, explored.table.T, strict=True) if event not in controllable
+    ]
+    lost = can_reach_sink(uncontrollable, len(moves))
+    if lost[0]:
         return _uncontrollable_violation(moves, controllable)
     walk: Walk[int, None] = Walk([0])
     enabled: list[dict[str, int]] = []
@@ -115,28 +118,11 @@ def supremal_supervisor(
     for position, state in walk:
         row: dict[str, int] = {}
         for event, after in moves[state].items():
-            if after != SINK and after not in lost:
+            if after != SINK and not lost[after]:
                 row[observed.events[event]] = walk.meet(after, position, None)
         enabled.append(row)
         disabled.append(tuple(observed.events[event] for event in moves[state] if observed.events[event] not in row))
     return Supervisor(enabled=tuple(enabled), disabled=tuple(disabled))
-
-
-def _lost(moves: list[dict[int, int]], controllable: frozenset[int]) -> set[int]:
-    """The states from which uncontrollable events lead to a violation."""
-    before: dict[int, list[int]] = {}
-    for state, row in enumerate(moves):
-        for event, after in row.items():
-            if event not in controllable:
-                before.setdefault(after, []).append(state)
-    lost: set[int] = set()
-    border = [SINK]
-    while border:
-        for state in before.get(border.pop(), ()):
-            if state not in lost:
-                lost.add(state)
-                border.append(state)
-    return lost
 
 
 def _uncontrollable_violation(moves: list[dict[int, int]], controllable: frozenset[int]) -> Events:

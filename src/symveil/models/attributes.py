@@ -94,17 +94,7 @@ class PublicValues:
 
     @classmethod
     def read(cls, name: str, text: str, lines: Callable[[str], Iterable[str]]) -> PublicValues:
-        """An attribute as it is typed: edges of bins of a number such as 0,10,100, or a file with a value in each line.
-
-        Parameters
-        ----------
-        name
-            The column.
-        text
-            What was typed.
-        lines
-            The lines of a file.
-        """
+        """An attribute as it is typed: edges of bins such as 0,10,100, or a file with a value in each line."""
         if "," in text and all(_number(part) is not None for part in text.split(",")):
             return cls.from_edges(name, text)
         return cls.from_names(name, [line for line in lines(text) if line])
@@ -121,12 +111,7 @@ class PublicValues:
     def sampled(self, codes: NDArray[np.int64], within: NDArray[np.float64]) -> list[str]:
         """A text for each code; of bins of a number a number inside, with as many decimals as edges have.
 
-        Parameters
-        ----------
-        codes
-            Of values.
-        within
-            Where inside the bin, from 0 up to 1.
+        `within` says where inside the bin, from 0 up to 1.
 
         >>> PublicValues.from_edges("age", "0,18,65").sampled(np.array([1]), np.array([0.5]))
         ['41']

@@ -31,12 +31,7 @@ SecretEpoch = Literal[1, 2]
 def epoch_system(system: PartiallyObserved, secret_epoch: SecretEpoch) -> LogicalSystem:
     """The system of epochs: (last state so far, whether the epoch is secret), and moves by observable events.
 
-    Parameters
-    ----------
-    system
-        Any partially observed system.
-    secret_epoch
-        1: an epoch is secret if it has a secret state; 2: if it has no other state.
+    With `secret_epoch` 1 an epoch is secret if it has a secret state, with 2 if it has no other state.
 
     >>> plant = LogicalSystem.from_transitions([("0", "a", "1"), ("1", "u", "2")], initial=["0"], observable=["a"],
     ...                                        secret=["2"])
@@ -143,17 +138,7 @@ def starting_in(
     nothing: every run has been in it. Where runs without any secret are asked for (`whole_runs`) it is secret only if
     all initial states are. Without probabilities nothing can be said of how probable a violation is: the system
     becomes a logical one.
-
-    Parameters
-    ----------
-    system
-        Any partially observed system.
-    initial
-        The states, and how probable it is to start in each; None: not said.
-    whole_runs
-        Whether opacity is to be asked of runs or epochs that have no secret at all (strong, joint-1, separate-1).
-    notes
-        Gets a sentence about what was done.
+    A state of `initial` with None has no probability. `notes` gets a sentence about what was done.
 
     >>> coin = StochasticSystem.from_transitions([("a", "x", "a", 1), ("b", "y", "b", 1)], initial="a",
     ...                                          observable=["x", "y"], secret=["b"])

@@ -70,20 +70,9 @@ def seen_chain(chain: LabelledChain, silent: Iterable[str], pairs: Iterable[Pair
 class ChainPairs:
     """Ordered pairs of states of a chain, as its observer sees it. Construct with `of`.
 
-    Parameters
-    ----------
-    pairs
-        The pairs, by the names of their states.
-    numbers
-        The same by their numbers in the table.
-    table
-        The chain of what is seen, or its quotient by bisimilarity.
-    lumping
-        Which states of the table are bisimilar.
-    slack
-        κ: by how much ln P of the chain may differ from that of the mechanism that it stands for.
-    lumped
-        Whether the table is that of the quotient.
+    `numbers` are the pairs by their numbers in `table`: the chain of what is seen, or (where `lumped`) its quotient
+    by bisimilarity. κ, `slack`, is by how much ln P of the chain may differ from that of the mechanism that it
+    stands for.
     """
 
     pairs: list[Pair]
@@ -103,19 +92,7 @@ class ChainPairs:
         silent: Iterable[str] = (),
         on_lumped: bool = False,
     ) -> ChainPairs:
-        """These pairs, or the related ones in both directions.
-
-        Parameters
-        ----------
-        chain
-            A labelled chain, or that of a mechanism.
-        pairs
-            Ordered pairs of states; None: the related ones.
-        silent
-            Labels that no observer sees.
-        on_lumped
-            Whether bisimilar states are made one.
-        """
+        """These pairs, or the related ones in both directions."""
         slack = Fraction(0)
         if isinstance(chain, ReleaseChain):
             slack, chain = chain.log_error, chain.chain
@@ -140,10 +117,7 @@ class ChainPairs:
     def read_to_the_end(self, nodes: int) -> list[FiniteWords | None]:
         """What the words of a chain that ends tell about each pair; None where it goes round, or is too large.
 
-        Parameters
-        ----------
-        nodes
-            How many kinds of words are read at most.
+        At most `nodes` kinds of words are read.
         """
         return self._read.of(nodes, lambda: [self._words(source, target, nodes) for source, target in self.numbers])
 
@@ -167,13 +141,7 @@ class Alpha:
         return self.below == self.above
 
     def widened(self, slack: Fraction) -> Alpha:
-        """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1.
-
-        Parameters
-        ----------
-        slack
-            κ.
-        """
+        """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1."""
         if not slack:
             return self
         factor = 1 + 4 * slack  # ≥ e^(2κ), since κ is far below 1/2

@@ -262,14 +262,7 @@ def verify_privacy(
 class PreparedSubject:
     """A channel or pairs of a chain, with how far proofs go: ready for verdicts at any number of α.
 
-    Parameters
-    ----------
-    subject
-        The odds of pairs of a channel, or pairs of a chain.
-    options
-        How far proofs go.
-    requested
-        The question: whether δ is at most this.
+    `requested` is the question, whether δ is at most this.
     """
 
     subject: ChannelOdds | ChainPairs
@@ -300,15 +293,7 @@ class PreparedSubject:
         return cls(subject=prepared, options=read, requested=requested)
 
     def verdict(self, alpha: Alpha | None, *, progress: Progress | None = None) -> PrivacyVerdict:
-        """The verdict at an α; of a channel without one, at the smallest for the δ of the question.
-
-        Parameters
-        ----------
-        alpha
-            α, as `read_alpha` reads it.
-        progress
-            Called with how much of a hundred is done, and 100.
-        """
+        """The verdict at an α; of a channel without one, at the smallest for the δ of the question."""
         if isinstance(self.subject, ChannelOdds):
             return verify_channel(self.subject, alpha=alpha, requested=self.requested, progress=progress)
         assert alpha is not None  # noqa: S101 - a chain has no smallest one here
@@ -325,18 +310,8 @@ def verdict_on(
 ) -> PrivacyVerdict:
     """The verdict on pairs that are prepared already.
 
-    Parameters
-    ----------
-    chain
-        The pairs.
-    alpha
-        α, which is widened by what the chain may differ from the mechanism that it stands for.
-    options
-        How far the proof goes.
-    requested
-        The question: whether δ is at most this.
-    progress
-        Called with how much of a hundred is done, and 100.
+    α is widened by what the chain may differ from the mechanism that it stands for. `requested` is the question,
+    whether δ is at most this.
     """
     alpha, table = alpha.widened(chain.slack), chain.table
     count, open_ended = len(chain.pairs), options.horizon is not None

@@ -40,9 +40,9 @@ from symveil.numbers.conversions import fraction, nearest_float, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
 from symveil.verification.distances.distances import CompiledBound, ExactBound
-from symveil.verification.distances.finite_words import is_proportional, spelled
+from symveil.verification.distances.finite_words import is_proportional, scaled, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
-from symveil.verification.distances.tables import Lumping, Sparse
+from symveil.verification.distances.tables import Lumping, Sparse, side_by_side, total
 from symveil.verification.linear_systems import Entry, solved
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
@@ -113,8 +113,7 @@ class Bracketing:
     ) -> None:
         above = alpha if alpha_above is None else alpha_above
         table = lumping.table
-        self._table, self._home = table, lumping.home
-        self._rows = [table.row(state) for state in range(table.size)]
+        self.table, self._home = table, lumping.home
         self._bound = upper_bound
         self._alpha = rational(alpha)
         self._alpha_above = rational(above)
@@ -126,7 +125,7 @@ class Bracketing:
         bound = self._bound.in_floats() if isinstance(self._bound, ExactBound) else self._bound
         if not isinstance(bound, CompiledBound):
             return None
-        return RoundedSearch(self._table, self._home, bound, alpha_above=self._fraction_above)
+        return RoundedSearch(self.table, self._home, bound, alpha_above=self._fraction_above)
 
     def bracket(
         self,
@@ -160,7 +159,7 @@ class Bracketing:
         if rounded is not None:
             return Bracket(lower=rounded.lower, upper=rounded.upper, nodes=rounded.nodes)
         search = _Search(self, horizon)
-        search.add({source: fmpq(1)}, {target: fmpq(1)})
+        search.add(source, target)
         goal = rational(width)
         visits = 0
         requested = None if question is None else rational(question)
@@ -201,26 +200,9 @@ class Bracketing:
 
     # --- nodes ---------------------------------------------------------------------------------
 
-    def first_label(self, mass: Sparse, other: Sparse) -> list[tuple[Sparse, Sparse]]:
-        """(p; r) by the label that is seen now: a word begins with the label of its first state."""
-        label = self._table.label
-        parts: dict[int, tuple[Sparse, Sparse]] = {}
-        for side, measure in enumerate((mass, other)):
-            for state, amount in measure.items():
-                parts.setdefault(int(label[state]), ({}, {}))[side][state] = amount
-        return list(parts.values())
-
-    def step(self, measure: Sparse) -> Sparse:
-        """The measure after one transition."""
-        after: Sparse = {}
-        for state, amount in measure.items():
-            for target, chance in self._rows[state]:
-                after[target] = after[target] + amount * chance if target in after else amount * chance
-        return after
-
     def judge(self, mass: Sparse, other: Sparse) -> tuple[fmpq, fmpq, bool]:
         """Lower bound, upper bound, and whether nothing more can be learned."""
-        mine, theirs = _total(mass), _total(other)
+        mine, theirs = total(mass), total(other)
         lower = max(mine - self._alpha_above * theirs, fmpq(0))
         if not mass or not other or is_proportional(mass, other, mine, theirs):
             return lower, max(mine - self._alpha * theirs, fmpq(0)), True
@@ -243,9 +225,10 @@ class _Search:
         self._start: list[_Share] = []
         self._queue: list[tuple[float, int, _Node]] = []
 
-    def add(self, mass: Sparse, other: Sparse) -> None:
-        """Start with (p; r): a node for each label that can be seen now."""
-        self._start = [self._share(*part, depth=0) for part in self._rules.first_label(mass, other)]
+    def add(self, source: int, target: int) -> None:
+        """Start in two states: a node for each label that can be seen now."""
+        table = self._rules.table
+        self._start = [self._share(*part, depth=0) for _, *part in side_by_side(table.at(source), table.at(target))]
         self._give(self._start, fmpq(1))
 
     def is_open(self, width: fmpq, requested: fmpq | None) -> bool:
@@ -258,14 +241,13 @@ class _Search:
         return max(self.lower - alpha * less, fmpq(0)), self.upper + more
 
     def _share(self, mass: Sparse, other: Sparse, *, depth: int) -> _Share:
-        share = _total(mass) + _total(other)
-        mass = {state: amount / share for state, amount in sorted(mass.items())}
-        other = {state: amount / share for state, amount in sorted(other.items())}
+        share = total(mass) + total(other)
+        mass, other = scaled(mass, share), scaled(other, share)
         dropped = (fmpq(0), fmpq(0))
         if sum(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values()) > _MOST_BITS:
-            before = (_total(mass), _total(other))
+            before = (total(mass), total(other))
             mass, other = _rounded_down(mass), _rounded_down(other)
-            dropped = (before[0] - _total(mass), before[1] - _total(other))
+            dropped = (before[0] - total(mass), before[1] - total(other))
         # with a horizon, nodes of different depths have different things ahead of them
         key = (spelled(mass), spelled(other), depth if self._horizon is not None else 0)
         node = self.nodes.get(key)
@@ -306,9 +288,9 @@ class _Search:
         self.upper -= weight * node.upper
         if node.children is None:
             self.unread -= 1
-            rules = self._rules
-            mass, other = rules.step(node.mass), rules.step(node.other)
-            node.children = [self._share(*part, depth=node.depth + 1) for part in rules.first_label(mass, other)]
+            table = self._rules.table
+            parts = side_by_side(table.ahead(node.mass), table.ahead(node.other))
+            node.children = [self._share(*part, depth=node.depth + 1) for _, *part in parts]
         # what comes straight back goes round for ever: a geometric series. Not where rounding drops something on
         # every round: that is counted round by round
         rounds = [child for child in node.children if child.node is node and not any(child.dropped)]
@@ -356,7 +338,7 @@ class _Search:
         def settled(node: _Node) -> fmpq:
             if node.closed:
                 return node.lower if at_above else node.upper
-            mine, theirs = _total(node.mass), _total(node.other)
+            mine, theirs = total(node.mass), total(node.other)
             return max(mine - alpha * theirs, fmpq(0))
 
         index = {id(node): number for number, node in enumerate(passing)}
@@ -369,15 +351,11 @@ class _Search:
                 else:
                     constant[number] += child.share * settled(child.node)
         solution = solved(entries, constant)
-        total = fmpq(0)
+        value = fmpq(0)
         for start in self._start:
             inner = id(start.node) in index
-            total += start.share * (solution[index[id(start.node)]] if inner else settled(start.node))
-        return total
-
-
-def _total(measure: Sparse) -> fmpq:
-    return sum(measure.values(), start=fmpq(0))
+            value += start.share * (solution[index[id(start.node)]] if inner else settled(start.node))
+        return value
 
 
 def _rounded_down(measure: Sparse) -> Sparse:

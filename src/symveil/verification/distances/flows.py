@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import SymveilError
+from symveil.graphs.csr import offsets, spread
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import sweep_loops
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
@@ -171,11 +172,9 @@ def improved_flows(
 
     worth = 1_000 if len(detours.state) > table.size else 10_000
     parts = in_threads(part, parts_of(len(flows.pairs), worth=worth))
-    starts = np.cumsum([0, *(result[0][-1] for result in parts)])
-    start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
     return Flows(
         pairs=flows.pairs,
-        start=start.astype(np.int64),
+        start=offsets(np.concatenate([np.diff(result[0]) for result in parts])),
         arc=np.concatenate([result[1] for result in parts]),
         amount=np.concatenate([result[2] for result in parts]),
         constant=np.concatenate([result[3] for result in parts]),
@@ -200,9 +199,9 @@ def linear_system(flows: Flows, size: int, *, mirrored: bool = False) -> FloatSy
         slot[flows.pairs[:, 1], flows.pairs[:, 0]] = np.arange(len(flows.pairs))
     column = slot.reshape(-1)[flows.arc]
     has_column = column >= 0
-    before = np.concatenate([[0], np.cumsum(has_column)])
-    start = before[flows.start].astype(np.int64)
-    return FloatSystem(start=start, column=column[has_column], amount=flows.amount[has_column])
+    return FloatSystem(
+        start=offsets(has_column)[flows.start], column=column[has_column], amount=flows.amount[has_column]
+    )
 
 
 def workers() -> int:
@@ -295,11 +294,10 @@ def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
 def _rows(flows: Flows, rows: Integers) -> Flows:
     """The flows of some of the pairs."""
     lengths = np.diff(flows.start)[rows]
-    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    indices = np.repeat(flows.start[rows] - start[:-1], lengths) + np.arange(int(start[-1]))
+    _, indices = spread(lengths, flows.start[rows])
     return Flows(
         pairs=flows.pairs[rows],
-        start=start,
+        start=offsets(lengths),
         arc=flows.arc[indices],
         amount=flows.amount[indices],
         constant=flows.constant[rows],

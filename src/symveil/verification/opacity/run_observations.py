@@ -20,6 +20,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.graphs.csr import offsets
 from symveil.graphs.state_sets import StateSet, set_of
 from symveil.graphs.walk import strong_components
 from symveil.languages.graph import WordGraph
@@ -95,7 +96,7 @@ class SafeObservations:
         return WordGraph(
             alphabet=self.alphabet,
             start=0,
-            first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            first=offsets(counts),
             symbol=np.array(explored.events, dtype=np.int32)[columns],
             target=table[sources, columns].astype(np.int32),
             accepting=np.ones(len(table), dtype=np.bool_),
@@ -152,24 +153,12 @@ class SafeObservations:
     @computed_once
     def complete_lengths(self) -> dict[int, int]:
         """The lengths of what runs show, complete or cut at the horizon; how many observations, up to VERY_MANY."""
-        table = self._everything.table
-        ways = np.zeros(len(table), dtype=np.int64)  # of leading to each estimate
-        ways[0] = 1
         lengths: dict[int, int] = {}
-        for length in count():
-            complete = ways[self._ends(length)]
-            if complete.any():
-                lengths[length] = int(np.minimum(complete, VERY_MANY).sum())
-            if length == self.longest or not ways.any():
-                return lengths
-            reached = np.flatnonzero(ways)  # few of all, where systems move on: a pass over all edges would take longer
-            following = np.zeros(len(table), dtype=np.int64)
-            for column in table[reached].T:
-                leads = column >= 0
-                np.add.at(following, column[leads], ways[reached][leads])
-                np.minimum(following, VERY_MANY, out=following)
-            ways = following
-        raise AssertionError("count() does not end")
+        for length, ways in enumerate(ways_to(self._everything.table, self.longest)):
+            complete = int(ways[self._ends(length)].sum())
+            if complete:
+                lengths[length] = complete
+        return lengths
 
     def example(self, length: int) -> Events:
         """The first observation of one of the `complete_lengths`, in the order of the events."""
@@ -202,6 +191,22 @@ class SafeObservations:
             if inside.isdisjoint(shows) and all(inside.issuperset(observed.successors[state]) for state in part):
                 quiet |= set_of(part)
         return quiet
+
+
+def ways_to(table: NDArray[np.int64], longest: int | None) -> Iterator[NDArray[np.int64]]:
+    """For each length, up to the longest, how many observations lead to each state of a table, up to VERY_MANY."""
+    ways = np.zeros(len(table), dtype=np.int64)
+    ways[:1] = 1
+    for length in count():
+        yield ways
+        reached = np.flatnonzero(ways)  # few of all, where systems move on: a pass over all edges would take longer
+        if length == longest or not len(reached):
+            return
+        chosen, ways = ways[reached], np.zeros(len(table), dtype=np.int64)
+        for column in table[reached].T:
+            leads = column >= 0
+            np.add.at(ways, column[leads], chosen[leads])
+            np.minimum(ways, VERY_MANY, out=ways)
 
 
 # What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
@@ -276,19 +281,11 @@ class RunObservations:
     def _exposures(self) -> int:
         """How many observations violate opacity with their last event, up to a very large number."""
         table, longest = self.safe.explored.table, self.safe.longest
-        ways, result = np.zeros(len(table), dtype=np.int64), 0 if len(table) else 1
-        ways[:1] = 1
-        for length in count():
-            reached = np.flatnonzero(ways)
-            if not len(reached) or length == longest:
-                return min(result, VERY_MANY)
-            rows, chosen = table[reached], ways[reached]
-            result += int(chosen @ (rows == SINK).sum(axis=1))
-            ways = np.zeros(len(table), dtype=np.int64)
-            for column in rows.T:
-                np.add.at(ways, column[column >= 0], chosen[column >= 0])
-            np.minimum(ways, VERY_MANY, out=ways)
-        raise AssertionError("count() does not end")
+        if not len(table):
+            return 1
+        violating = (table == SINK).sum(axis=1)
+        shorter = ways_to(table, longest) if longest is None else islice(ways_to(table, longest), longest)
+        return min(sum(int(ways @ violating) for ways in shorter), VERY_MANY)
 
     @computed_once
     def violation(self) -> Fraction:
