@@ -12,8 +12,9 @@ from symveil.models.alphabet import Metric
 from symveil.numbers.progress import Progress
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
+from symveil.verification.audit import AuditVerdict, audit
 from symveil.verification.chain_pairs import audit_by_chain
+from symveil.verification.limits import LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def audit_choice(
         choice = replace(choice, max_length=length)
     language = choice.language(**source, length=length if one_length else None)
     if one_length:
-        language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
+        language.by_length(at_most=LIMITS.now.audited_words)  # refused before anything is calibrated
     law, up_to = choose_mechanism(choice, language), None if one_length else length
     if by_chain:
         verdict = audit_by_chain(law, length=up_to, progress=progress)

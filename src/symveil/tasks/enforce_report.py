@@ -7,7 +7,7 @@ from typing import Any
 from symveil.numbers.rationals import fraction_text, shown_at_least, shown_at_most
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.tasks.enforce import read_probability
-from symveil.verification.opacity import run_observations
+from symveil.verification.limits import LIMITS
 
 _TITLE = "Enforcement"
 _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
@@ -43,7 +43,7 @@ def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None
     """The strings that give a secret away, and what is shown instead of them."""
     heading = "Sensitive strings"
     if sensitive is None:
-        number = f"more than {run_observations.MOST_OBSERVATIONS:,}" if count is None else f"{count:,}"
+        number = f"more than {LIMITS.now.observations:,}" if count is None else f"{count:,}"
         return Section(heading, (Text(f"{number} sensitive strings, not listed"),))
     if not sensitive:
         return Section(heading, (Text("already opaque: no sensitive string, no observation gives a secret away"),))

@@ -28,9 +28,10 @@ from symveil.numbers.conversions import exp_enclosure, float_at_least, float_at_
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, exact
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, Witness, neighbours, require_law
+from symveil.verification.audit import AuditVerdict, Witness, neighbours, require_law
 from symveil.verification.distances.finite_words import FiniteWords, finite_words
 from symveil.verification.distances.tables import ChainTable, Lumping, lumped
+from symveil.verification.limits import LIMITS
 
 LARGEST_ALPHA = 10**12
 Subject = LabelledChain | ReleaseChain | Channel | Iterable[Any]
@@ -192,8 +193,6 @@ def require_count(value: object, *, name: str, at_least: int = 1) -> None:
         raise ParameterError(name, expected=f"a whole number, {at_least} or more", found=value)
 
 
-_MOST_PAIRS = 50_000
-
 Branches = dict[str, dict[str, tuple[str, fmpq]]]
 """For each state, the label that leads on, where it leads, and with what probability."""
 
@@ -220,10 +219,10 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
     inputs = _inputs(law, length)
     words, near = [word for rows in inputs for word in rows], list(neighbours(law, inputs))
     pairs = sum(map(len, near))
-    if pairs > _MOST_PAIRS:
+    if pairs > LIMITS.now.audited_pairs:
         raise TooLargeError(
-            f"audit by chain: expected at most {_MOST_PAIRS} pairs of adjacent words, found {pairs}; use a shorter "
-            "length, a smaller alphabet or a smaller adjacency"
+            f"audit by chain: expected at most {LIMITS.now.audited_pairs} pairs of adjacent words, found {pairs}; use "
+            "a shorter length, a smaller alphabet or a smaller adjacency"
         )
     compiled = [law.compile_chain([word]) for word in words]
     branches = [branches_of(release.chain) for release in compiled]
@@ -249,14 +248,14 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
 def _inputs(law: Law, length: int | None) -> list[Codes]:
     """The words that are audited."""
     if law.length is not None:
-        return law.inputs(at_most=MOST_WORDS)
+        return law.inputs(at_most=LIMITS.now.audited_words)
     if law.largest_output is None:
         raise ParameterError(
             "mechanism", expected="one with a longest word to release, such as truncated-levenshtein", found=law.name
         )
     if length is None:
         raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
-    return law.inputs(length, at_most=MOST_WORDS)
+    return law.inputs(length, at_most=LIMITS.now.audited_words)
 
 
 def branches_of(chain: LabelledChain) -> Branches:

@@ -43,18 +43,11 @@ from symveil.verification.distances.distances import CompiledBound, ExactBound
 from symveil.verification.distances.finite_words import is_proportional, scaled, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
 from symveil.verification.distances.tables import Lumping, Sparse, side_by_side, total
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Entry, solved
 
 DEFAULT_WIDTH = Fraction(1, 10**4)
 DEFAULT_NODES = 20_000
-_LARGEST_CLOSING = 400  # nodes in one linear system
-_MOST_BITS = 100_000  # of all denominators together, before (p; r) is rounded to multiples of 2^−_ROUNDED
-_ROUNDED = 128
-_NARROW = 12  # states: a node with k times as many counts k² times, because its flow takes that much longer
-_VISITS = 40  # extensions per allowed node
-# A search in rationals that is still open after these goes on in floats: about as long as their loops take to load.
-_PATIENCE = 500  # nodes, counted like those of the limit
-_PATIENT_VISITS = 2000
 
 
 class UpperBound(Protocol):
@@ -150,7 +143,7 @@ class Bracketing:
             if width < FINEST or self._rounded is None:
                 return None
             return self._rounded.ends(
-                source, target, width=width, nodes=nodes, most_visits=_VISITS * nodes, horizon=horizon,
+                source, target, width=width, nodes=nodes, most_visits=LIMITS.now.visits * nodes, horizon=horizon,
                 question=question, progress=progress,
             )  # fmt: skip
 
@@ -164,14 +157,14 @@ class Bracketing:
         visits = 0
         requested = None if question is None else rational(question)
         values, is_tried = None, False
-        while search.is_open(goal, requested) and search.work < nodes and visits < _VISITS * nodes:
+        while search.is_open(goal, requested) and search.work < nodes and visits < LIMITS.now.visits * nodes:
             if search.unread == 0 and not is_tried and search.complete:
                 # no node is left that was not read further: what is asked may be the value itself, which no number
                 # of further rounds tells from the bounds
                 is_tried, values = True, search.exact_values()
                 if values is not None:
                     break
-            if not are_floats_used and (search.work >= _PATIENCE or visits >= _PATIENT_VISITS):
+            if not are_floats_used and (search.work >= LIMITS.now.patience or visits >= LIMITS.now.patient_visits):
                 # gaps that are nearly alike come in another order in floats: they go somewhat further than
                 # rationals would, so that nothing is lost by it
                 are_floats_used, rounded = True, in_floats(width / 2, nodes + nodes // 4)
@@ -244,7 +237,8 @@ class _Search:
         share = total(mass) + total(other)
         mass, other = scaled(mass, share), scaled(other, share)
         dropped = (fmpq(0), fmpq(0))
-        if sum(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values()) > _MOST_BITS:
+        bits = sum(int(amount.q).bit_length() for measure in (mass, other) for amount in measure.values())
+        if bits > LIMITS.now.bracket_bits:
             before = (total(mass), total(other))
             mass, other = _rounded_down(mass), _rounded_down(other)
             dropped = (before[0] - total(mass), before[1] - total(other))
@@ -256,7 +250,7 @@ class _Search:
             node = _Node(mass, other, lower, upper, closed, depth, len(self.nodes))
             self.nodes[key] = node
             self.unread += not closed
-            self.work += 1 + ((len(mass) + len(other)) // _NARROW) ** 2
+            self.work += 1 + ((len(mass) + len(other)) // LIMITS.now.narrow_node) ** 2
         return _Share(node, share, dropped)
 
     def _give(self, shares: list[_Share], weight: fmpq) -> None:
@@ -325,7 +319,7 @@ class _Search:
                 if child.node.closed or component[index[id(child.node)]] != component[number]:
                     leaves[component[number]] = True
         passing = [node for number, node in enumerate(nodes) if leaves[component[number]]]
-        if len(passing) > _LARGEST_CLOSING:
+        if len(passing) > LIMITS.now.closing_nodes:
             return None
         lower, upper = (self._solve(passing, at_above) for at_above in (True, False))
         return lower, upper
@@ -360,6 +354,6 @@ class _Search:
 
 def _rounded_down(measure: Sparse) -> Sparse:
     """Every amount as a multiple of 2^−128 that is not above it; what becomes 0 is left out."""
-    scale = 1 << _ROUNDED
+    scale = 1 << LIMITS.now.rounded_bits
     floors = {state: int(amount.p) * scale // int(amount.q) for state, amount in measure.items()}
     return {state: fmpq(floor, scale) for state, floor in floors.items() if floor}

@@ -20,6 +20,7 @@ from flint import fmpq
 
 from symveil.graphs.walk import Walk, strong_components
 from symveil.verification.distances.tables import ChainTable, Sparse, side_by_side, total
+from symveil.verification.limits import LIMITS
 
 _ZERO = fmpq(0)
 
@@ -85,7 +86,6 @@ def smallest_alpha(every: Sequence[Odds], delta: fmpq) -> fmpq | None:
 
 
 _WIDE = 12  # states: a node with k times as many counts k times
-_LONGEST = 20_000  # bits of a denominator: beyond, brackets that round are quicker than fractions nobody can read
 
 
 _Spelled = tuple[int, "_Spelled | None"]  # the last label, and those before it
@@ -147,7 +147,7 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
             work += 1 + (len(node.mass) + len(node.other)) // _WIDE
             if work > nodes:
                 return None
-            if int(node.weight.q).bit_length() > _LONGEST:
+            if int(node.weight.q).bit_length() > LIMITS.now.word_bits:
                 return None
             for code, mass, other in side_by_side(table.ahead(node.mass), table.ahead(node.other)):
                 put(following, mass, other, node.weight, (code, node.labels))

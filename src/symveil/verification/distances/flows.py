@@ -29,6 +29,7 @@ from symveil.graphs.csr import offsets, spread
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import sweep_loops
 from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Effort, FloatSystem
 
 _TOLERANCE = 1e-13  # of reduced costs
@@ -36,7 +37,6 @@ _THRESHOLD = 1e-12  # what counts as strictly cheaper
 _RESIDUAL = 1e-14
 # few sweeps before a Krylov method is worth its start
 _EFFORT = Effort(sweeps=40, restarts=12, steps=300, last_sweeps=50_000, fine=1e-11)
-_MOST_POLICIES = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,7 +96,7 @@ class FloatPolicy:
             )
             self._rounds += 1
             is_exhausted = not detours and self._gap <= _THRESHOLD / 8
-            if improved and not is_exhausted and self._rounds < _MOST_POLICIES:
+            if improved and not is_exhausted and self._rounds < LIMITS.now.policies:
                 self.flows = better
                 return True
         return False
@@ -229,8 +229,6 @@ STEEP = 16.0
 LESS = 1.0 - 2.0**-45
 
 _SMALLEST_PUSH = 2.0**-48
-_TRIES = 40
-_MOST_SWITCHES = 30
 _GOOD_ENOUGH = 0.25  # of the 1 in A h + 1 ≤ h
 
 
@@ -252,7 +250,7 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Flows, *, 
         flows = replace(flows, amount=flows.amount * LESS)
     patience = _settling(flows, distance, mirrored=mirrored)
     push = _SMALLEST_PUSH
-    for _ in range(_TRIES):
+    for _ in range(LIMITS.now.pushes):
         pushed = np.minimum(distance + push * patience, 1.0)
         if not shortfalls(table, alpha, pushed, flows).max(initial=-np.inf) > 0.0:
             pushed.flags.writeable = False
@@ -278,7 +276,7 @@ def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
     turned = {pair: row for row, pair in enumerate(map(tuple, flows.pairs.tolist()))}
     backward = np.array([turned[t, s] for s, t in flows.pairs[forward].tolist()], dtype=np.int64)
     chosen = forward.copy()
-    for _ in range(_MOST_SWITCHES):
+    for _ in range(LIMITS.now.switches):
         part = _rows(steps, chosen)
         value = np.maximum(evaluate(part, part.constant, distance, mirrored=True, goal=_GOOD_ENOUGH), 1.0)
         patience[part.pairs[:, 0], part.pairs[:, 1]] = value

@@ -19,10 +19,9 @@ from symveil.numbers.progress import Progress
 from symveil.verification.distances import search_loops as loops
 from symveil.verification.distances.distances import CompiledBound
 from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
+from symveil.verification.limits import LIMITS
 
 FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
-_SHORT = 64  # nodes: rationals take milliseconds for these
-SHOWING = 1e-3  # of the width, if what rounding adds is more than that, rationals are worth their time
 _ROOM = 4096
 _PAUSE = 4096  # visits
 
@@ -41,7 +40,7 @@ class RoundedEnds:
 
     def is_close_to(self, question: Fraction) -> bool:
         """Whether what was asked lies inside, so near to one end that rounding may be why."""
-        near = Fraction(SHOWING) * (self.upper - self.lower) + FINEST
+        near = Fraction(LIMITS.now.showing) * (self.upper - self.lower) + FINEST
         return self.lower <= question < self.upper and min(question - self.lower, self.upper - question) <= near
 
 
@@ -92,8 +91,8 @@ class RoundedSearch:
         count = int(store.count[loops.NODES])
         lower, upper, more, less = loops.ends(store.figure, count, self._alpha_above)
         is_over = store.gaps[1] <= 0.0
-        shows = more + self._alpha_above * less > SHOWING * (upper - lower)
-        if is_over or shows or count <= _SHORT:
+        shows = more + self._alpha_above * less > LIMITS.now.showing * (upper - lower)
+        if is_over or shows or count <= LIMITS.now.short_search:
             return None
         is_waiting = store.gaps[len(store.gaps) // 2 :][:count] > 0.0
         unread = is_waiting & (store.span[:count, loops.LAST_CHILD] < 0)

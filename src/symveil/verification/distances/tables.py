@@ -29,6 +29,7 @@ from symveil.graphs.csr import spread
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import nearest_float
 from symveil.numbers.once import computed_once
+from symveil.verification.limits import LIMITS
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -255,7 +256,6 @@ def write(distance: NDArray[Any], pairs: Integers, value: Any, *, mirrored: bool
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _MOST_BITS = 62
-_FEW_ARCS = 100  # their rows are compared at once
 
 
 def bisimulation(table: ChainTable) -> Integers:
@@ -263,7 +263,7 @@ def bisimulation(table: ChainTable) -> Integers:
 
     Classes are numbered by their first states.
     """
-    if len(table.successor) > _FEW_ARCS and all(
+    if len(table.successor) > LIMITS.now.few_arcs and all(
         int(chance.q) % prime for prime in _PRIMES for chance in table.distinct
     ):
         classes = _by_order(_split(table))

@@ -30,6 +30,7 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.progress import Progress, named
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import SINK, ExplorationLimit, Question, estimator, read_question
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.observation import Observed
@@ -209,9 +210,6 @@ def ways_to(table: NDArray[np.int64], longest: int | None) -> Iterator[NDArray[n
             np.minimum(ways, VERY_MANY, out=ways)
 
 
-# What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
-MOST_OBSERVATIONS = 50_000
-MOST_TABULATED = 300_000
 _VISITS_BETWEEN_REPORTS = 1_000
 
 
@@ -250,7 +248,7 @@ class RunObservations:
     def complete(self) -> dict[int, ObservationTable]:
         """Each run's whole observation, or its first events up to the horizon, as tables by length."""
         total = sum(self.safe.complete_lengths.values())
-        _require_at_most(MOST_TABULATED, total)
+        _require_at_most(LIMITS.now.tabulated, total)
         progress = named(self.progress, "tabulating observations")
         return complete_observations(
             self.law, longest=self.safe.longest, progress=lambda done, _: progress(done, total)
@@ -259,23 +257,23 @@ class RunObservations:
     @computed_once
     def cut_when_exposed(self) -> list[RunObservation]:
         """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
-        _require_at_most(MOST_OBSERVATIONS, self._exposures)  # each of them is one of these observations, or more
-        listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
-        _require_at_most(MOST_OBSERVATIONS, len(listed))
+        _require_at_most(LIMITS.now.observations, self._exposures)  # each of them is one of these observations, or more
+        listed = list(islice(self.walk(cut=True), LIMITS.now.observations + 1))
+        _require_at_most(LIMITS.now.observations, len(listed))
         return listed
 
     @property
     def sensitive(self) -> dict[Events, RunObservation]:
         """The sensitive strings only."""
-        _require_at_most(MOST_OBSERVATIONS, len(self._sensitive))
+        _require_at_most(LIMITS.now.observations, len(self._sensitive))
         return self._sensitive
 
     @computed_once
     def _sensitive(self) -> dict[Events, RunObservation]:
         """One more than allowed, where they are too many; none where that is known without a list."""
-        _require_at_most(MOST_OBSERVATIONS, self._exposures)
+        _require_at_most(LIMITS.now.observations, self._exposures)
         strings = self.walk(cut=True, only_violating=True)
-        return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
+        return {each.events: each for each in islice(strings, LIMITS.now.observations + 1)}
 
     @computed_once
     def _exposures(self) -> int:
@@ -408,9 +406,6 @@ def has_endless_observations(observed: Observed) -> bool:
     )
 
 
-MOST_STRINGS = 100_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitiveString:
     """An observation that gives a secret away, and the probability that a run shows it.
@@ -457,10 +452,10 @@ def sensitive_strings(
             violates_after=len(each.events) if each.violates_after is None else each.violates_after,
             run_ends=each.run_ends,
         )
-        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), MOST_STRINGS + 1)
+        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), LIMITS.now.strings + 1)
     )
-    if len(strings) > MOST_STRINGS:
+    if len(strings) > LIMITS.now.strings:
         raise TooLargeError(
-            f"sensitive strings: expected at most {MOST_STRINGS}, found more; use a smaller length or k"
+            f"sensitive strings: expected at most {LIMITS.now.strings}, found more; use a smaller length or k"
         )
     return strings

@@ -13,6 +13,7 @@ from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, text_report
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import ExplorationLimit, Question, estimator, read_question, read_threshold
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
@@ -23,10 +24,6 @@ from symveil.verification.opacity.violation_chain import (
     violation_chain,
 )
 
-# The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.
-_ESTIMATES_OF_THE_SMALLEST_K = 100_000
-_ESTIMATES_OF_A_LARGE_K = 5_000
-_ESTIMATES_OF_A_SMALL_K = 20_000
 # (small k, how far from k = ∞ it may be to be believed)
 _WIDEST_BETWEEN = {8: Fraction(1, 10**9), 20: Fraction(1, 10**7)}
 
@@ -183,18 +180,20 @@ def _by_small_ks(
             return None
 
     if question.k is None or delay < question.k:
-        least = enclosed(delay, _ESTIMATES_OF_THE_SMALLEST_K)
+        least = enclosed(delay, LIMITS.now.estimates_of_the_smallest_k)
         if least is not None and least.lower == 1:
             return least
     if question.k is None or question.k <= min(_WIDEST_BETWEEN):
         return None
-    own = enclosed(question.k, _ESTIMATES_OF_A_LARGE_K)
+    own = enclosed(question.k, LIMITS.now.estimates_of_a_large_k)
     if own is not None or exact:
         return own
     infinite = enclosed(None, limit.estimates)
     for small, widest in _WIDEST_BETWEEN.items():
-        least = enclosed(small, _ESTIMATES_OF_A_SMALL_K) if infinite is not None and small < question.k else None
-        if least is not None and infinite is not None and infinite.upper - least.lower <= widest:
+        if infinite is None or small >= question.k:
+            continue
+        least = enclosed(small, LIMITS.now.estimates_of_a_small_k)
+        if least is not None and infinite.upper - least.lower <= widest:
             return Enclosure(least.lower, infinite.upper)
     return None
 
