@@ -26,7 +26,7 @@ from symveil.errors import TooLargeError
 from symveil.estimation.statistics import Indices
 from symveil.estimation.table import projected
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
+from symveil.models.times import PublicValues
 from symveil.randomness import BitSource, RecordKey
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)

@@ -25,8 +25,8 @@ from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettin
 from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
 from symveil.estimation.statistics import Batch, Indices
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.times import PublicValues
 from symveil.randomness import BitSource, RecordKey
 
 SHARES = {

@@ -20,9 +20,8 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.languages.any_length import AnyLength
 from symveil.ledger.charging import in_parts
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
 from symveil.models.names import look_alike, tell_alike
-from symveil.models.times import Stamps
+from symveil.models.times import PublicValues, Stamps
 from symveil.randomness import RecordKey
 from symveil.release.batch import encode_lists
 from symveil.release.job import Ask, FileJob, Written

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from symveil.examples.paper_systems import pin_checker
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances import rounded_search
+from symveil.verification.distances import bracket
 from symveil.verification.limits import LIMITS
 from symveil.verification.verify_privacy import verify_privacy
 
@@ -249,7 +249,7 @@ def test_exact_values_are_kept_where_floats_are_asked_first(set_limits: Callable
 
 
 def test_a_question_next_to_an_end_is_left_to_rationals() -> None:
-    ends = rounded_search.RoundedEnds(lower=Fraction(1, 4), upper=Fraction(3, 4), nodes=1000, all_read=False)
+    ends = bracket.Bracket(lower=Fraction(1, 4), upper=Fraction(3, 4), nodes=1000, all_read=False)
     tiny = Fraction(1, 10**12)
     assert ends.is_close_to(ends.lower)
     assert ends.is_close_to(ends.upper - tiny)

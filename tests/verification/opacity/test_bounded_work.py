@@ -61,7 +61,7 @@ def test_probabilities_grow_with_k_to_the_infinite_one() -> None:
 
 
 def test_a_large_k_is_bounded_by_a_small_one_and_infinity(monkeypatch, set_limits) -> None:
-    import symveil.verification.opacity.violation as module
+    import symveil.verification.opacity.opacity_verdict as module
 
     exact = sv.violation_probability(lasso(3), 30).exact
     set_limits(LIMITS, estimates_of_a_large_k=1)

@@ -33,8 +33,7 @@ from symveil.formats.sequences.records import (
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import StampReader
 from symveil.models.alphabet import Alphabet
-from symveil.models.attributes import PublicValues
-from symveil.models.times import Stamps
+from symveil.models.times import PublicValues, Stamps
 from symveil.numbers.progress import Progress, listener, named
 
 

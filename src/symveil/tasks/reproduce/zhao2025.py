@@ -11,9 +11,9 @@ from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, 
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.tasks.reproduce.rows import Row
 from symveil.verification.opacity.observation import delayed_estimate
+from symveil.verification.opacity.opacity_verdict import violation_probability
 from symveil.verification.opacity.run_observations import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
-from symveil.verification.opacity.violation import violation_probability
 
 PAPER = "zhao2025"
 _row = partial(Row, paper=PAPER)

@@ -17,8 +17,7 @@ from itertools import product
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.graphs.state_sets import StateSet, members, set_of
 from symveil.graphs.walk import Walk
-from symveil.models.derived_systems import epoch_system
-from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem, epoch_system
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
 from symveil.verification.limits import LIMITS
