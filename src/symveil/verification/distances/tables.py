@@ -168,7 +168,8 @@ class ChainTable:
 
     @computed_once
     def _labels(self) -> list[int]:
-        return self.label.tolist()
+        labels: list[int] = self.label.tolist()
+        return labels
 
     def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
         """μ_i − αμ'_i at every state where it is not 0, by label."""
