@@ -10,7 +10,7 @@ import symveil as sv
 from benchmarks.benvenuti2026_plain import all_words, mechanism_1, permute_and_flip
 from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.row import Benchmark, Row
-from symveil.examples.road_network import road_network
+from symveil.examples.paper_systems import road_network
 
 _EPSILON = 5
 

@@ -21,7 +21,7 @@ from benchmarks.data import data_file
 from benchmarks.measure import Effort, find_peer, in_a_new_process
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
-from symveil.examples.road_network import town, town_trips
+from symveil.examples.paper_systems import town, town_trips
 
 _SEEDS = 3
 _SMALL_FILES = 50

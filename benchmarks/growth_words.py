@@ -12,7 +12,7 @@ from benchmarks.jones2019_plain import release
 from benchmarks.measure import Effort, Task, best_times, repeated
 from benchmarks.models import random_words
 from benchmarks.row import Benchmark, Row, duration
-from symveil.examples.road_network import road_network
+from symveil.examples.paper_systems import road_network
 
 _ALPHABET_SIZE = 16
 # At ε = 10 short words mostly stay as they are, which costs next to nothing: the exponent would

@@ -13,8 +13,7 @@ from benchmarks.measure import Effort, Task, best_times, find_peer, in_a_new_pro
 from benchmarks.row import Benchmark, Row
 from benchmarks.shanghai import trips_and_chain
 from symveil.examples.millford import millford
-from symveil.examples.paper_systems import corner_path, grid
-from symveil.examples.road_network import road_network
+from symveil.examples.paper_systems import corner_path, grid, road_network
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.runs import RunLanguage

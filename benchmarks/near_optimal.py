@@ -21,7 +21,7 @@ from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.graceful import certified_graceful_rate
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.laws.protection import public_words

@@ -29,15 +29,15 @@ import symveil as sv
 from benchmarks.shanghai import trips_and_chain
 from symveil.calibration.block_bounds import chain_loss, chain_search
 from symveil.calibration.calibrate import calibrated_rate
+from symveil.calibration.certify import spread_bound
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
-from symveil.calibration.effort import is_compared_by_halves
 from symveil.calibration.halves.rates import rate_by_halves
+from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.search import largest_rate
-from symveil.calibration.spread import spread_bound
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage
 from symveil.languages.swap_costs import swap

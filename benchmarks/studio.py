@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.measure import Effort, find_peer
 from benchmarks.row import Benchmark, Row
-from symveil.examples.road_network import TRIP, road_network
+from symveil.examples.paper_systems import TRIP, road_network
 from symveil.formats.models.model_files import save_model
 
 BAR = 0.1  # seconds: what feels immediate

@@ -13,7 +13,7 @@ from symveil.cli.main import COMMANDS, cli
 from symveil.formats.cost_files import CostFiles
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice
-from symveil.parameters.declaration import parameters_of
+from symveil.parameters import parameters_of
 
 PAGE = Path(__file__).parent / "reference" / "commands.md"
 _OPENING = """\

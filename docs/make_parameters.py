@@ -9,7 +9,7 @@ from pathlib import Path
 from symveil.formats.cost_files import CostFiles
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.mechanisms.choice import MechanismChoice, takers
-from symveil.parameters.declaration import list_of, schema_of
+from symveil.parameters import list_of, schema_of
 from symveil.tasks.count import CountOptions
 from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import RunOptions

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from importlib.abc import InspectLoader
 
     from symveil.bounds.lower_bound import LowerBound, lower_bound
-    from symveil.calibration.edit_channel_loss import ChannelParameters
+    from symveil.calibration.edit_channel import ChannelParameters
     from symveil.central.counts import PrivateCounts
     from symveil.enforcement.enforce import enforce_opacity
     from symveil.enforcement.synthesize import synthesize_opacity
     from symveil.errors import SymveilError
-    from symveil.estimation.estimate import Estimate
+    from symveil.estimation.named_table import Estimate
     from symveil.formats.cost_files import read_costs, read_places
-    from symveil.formats.maps.coordinates import read_coordinates
-    from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_files import load_model, save_model
     from symveil.formats.models.networkx_graphs import from_networkx
     from symveil.formats.models.transition_tables import read_channel
+    from symveil.formats.road_graphs import road_model
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.formats.sequences.sequence_files import read_sequences
+    from symveil.formats.shapes import read_coordinates
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from symveil.laws.protection import protection
     from symveil.mechanisms.calibrate import calibrate
     from symveil.mechanisms.choice import MechanismChoice
-    from symveil.mechanisms.edit_channel.mechanism import EditChannel
+    from symveil.mechanisms.edit_channel import EditChannel
     from symveil.mechanisms.exponential import Exponential
     from symveil.mechanisms.law import Law
-    from symveil.mechanisms.online.mechanism import Online
-    from symveil.mechanisms.optimal.mechanism import Optimal
-    from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+    from symveil.mechanisms.online import Online
+    from symveil.mechanisms.optimal import Optimal
+    from symveil.mechanisms.permute_and_flip import PermuteAndFlip
     from symveil.mechanisms.selection import choose_mechanism, select_mechanism
     from symveil.mechanisms.staircase import Staircase
     from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from symveil.models.program_steps import draw, emit, hide
     from symveil.models.silent import without_silent
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-    from symveil.pictures.road_map import road_map_svg
+    from symveil.pictures.maps import road_map_svg
     from symveil.tasks.budgets import grant_budget, ledger_status, person_status
     from symveil.tasks.central_files import read_counts
     from symveil.tasks.check import check_manifest

@@ -15,10 +15,10 @@ import pytest
 import symveil as sv
 from symveil.bounds.lower_bound import decays
 from symveil.bounds.prior import Prior
-from symveil.bounds.sampled_prices import lower_limit
+from symveil.bounds.star_price import lower_limit
 from symveil.bounds.window_prices import WindowPrices
 from symveil.errors import ParameterError
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 
 NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"

@@ -15,8 +15,8 @@ import numpy as np
 
 from symveil.calibration import block_bounds, certify, windows
 from symveil.calibration.answers import clear_answers
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import Enumeration
+from symveil.calibration.search import CertifiedRate, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.languages.costs import hamming

@@ -15,9 +15,9 @@ from symveil.calibration.costs import rates
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
-from symveil.examples.road_network import town
-from symveil.languages.any_length import runs_of_any_length
+from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
+from symveil.languages.language import runs_of_any_length
 from symveil.languages.swap_costs import swap
 from symveil.mechanisms import cost_weighted
 from symveil.mechanisms.selection import select_mechanism

@@ -21,8 +21,7 @@ from calibration_oracle import (
 )
 
 from symveil.calibration import answers, certify
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.search import rounded_down
+from symveil.calibration.search import CertifiedRate, rounded_down
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.alphabet import Alphabet

@@ -16,7 +16,7 @@ import pytest
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import Pair, is_feasible, pair_losses
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads
+from symveil.examples.paper_systems import grid_roads
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
 from symveil.laws.protection import public_words

@@ -15,17 +15,17 @@ from calibration_oracle import certified_rate
 from cost_oracle import certain_case, certain_language, exact_loss, random_case
 
 import symveil as sv
-from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs import rates
-from symveil.calibration.costs.balls import balls_within
 from symveil.calibration.costs.boxes import left_boxes, right_boxes
 from symveil.calibration.costs.graph import cost_graph
+from symveil.calibration.costs.local import balls_within
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import grid_roads, town
+from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 

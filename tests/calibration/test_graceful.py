@@ -1,4 +1,4 @@
-"""Graceful certificates (docs/theory/beyond-b.md): what every detour loses, against enumeration."""
+"""Graceful certificates (docs/theory/certificates.md): what every detour loses, against enumeration."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import splits
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
-from symveil.calibration.halves.groups import Worst
-from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.halves.tables import HalfTables, Worst
+from symveil.calibration.limits import LIMITS, splits
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
 
 NETWORK = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "shanghai_adjacency.csv.gz"
@@ -350,6 +348,22 @@ def test_the_graceful_mechanism_of_many_words_says_how_it_is_known() -> None:
     chosen = sv.select_mechanism(words, epsilon=6, adjacency=3)
     assert chosen.guarantee.how in ("certified", "exact")
     assert "certificate" not in chosen.described
+
+
+def test_words_of_three_symbols_are_halves_too() -> None:
+    """Paths of wide chains, of which there are too many to look at blocks."""
+    dice, names = random.Random(1), [f"s{number}" for number in range(40)]
+    rows = [(name, to, Fraction(1, 12)) for name in names for to in dice.sample(names, 12)]
+    words = sv.runs(sv.MarkovChain.from_transitions(rows, states=names), length=3)  # 5,760
+    weighting = Weighting(language=words, cost=hamming(words), adjacency=1)
+    exactly = certified_graceful_rate(weighting, per_position=Fraction(4))
+    with LIMITS.changed(words=1000):
+        assert GracefulProof(weighting).by_halves
+        result = certified_graceful_rate(weighting, per_position=Fraction(4))
+    assert result is not None
+    assert exactly is not None
+    assert (result.how, exactly.how) == ("certified", "exact")
+    assert Fraction(3) < result.rate <= exactly.rate * Fraction(1_000_001, 1_000_000)
 
 
 @pytest.mark.soak

@@ -18,15 +18,13 @@ import symveil as sv
 from symveil.calibration import certify
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
-from symveil.calibration.effort import all_certificates_are_quick, halves_work
 from symveil.calibration.halves import rates
-from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
-from symveil.calibration.halves.tables import Half, HalfTables
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.halves.tables import Half, HalfTables, Worst
+from symveil.calibration.limits import LIMITS, all_certificates_are_quick, halves_work
 from symveil.calibration.weighting import Weighting
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.mechanisms import cost_weighted
@@ -34,7 +32,7 @@ from symveil.numbers.progress import reporting_to
 
 
 def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
-    dice, compared, exact = random.Random(5), 0, 0
+    dice, compared, exact, shortest = random.Random(5), 0, 0, 0
     for _ in range(300):
         case = random_case(dice, longest=7, chains=True)
         if case is None or halves_work(case.weighting) == math.inf:
@@ -42,6 +40,7 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
         found = loss_by_halves(case.weighting, case.rate)
         assert found is not None
         compared += 1
+        shortest += case.weighting.language.length == case.weighting.adjacency + 2
         assert case.exact <= float(found.loss) * (1 + 1e-13)
         assert found.worst_found <= case.exact + 1e-9
         for one, two in found.pairs:
@@ -53,6 +52,7 @@ def test_no_pair_exceeds_the_bound_and_one_hidden_symbol_is_exact() -> None:
             assert float(found.loss) == pytest.approx(case.exact, abs=1e-9)
     assert compared > 40
     assert exact > 10
+    assert shortest > 5
 
 
 def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended() -> None:

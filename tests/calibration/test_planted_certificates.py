@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.calibration import answers, certify, windows
-from symveil.calibration.certificate import CertifiedRate
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import CertifiedRate
 from symveil.languages.runs import RunLanguage, runs
 from symveil.models.markov_chain import MarkovChain
 

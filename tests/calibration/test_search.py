@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.calibration.answers import Rates
-from symveil.calibration.bracket import Bracket
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
-from symveil.calibration.costs.pairs import pairs_of_public_words
-from symveil.calibration.search import SearchedRate, largest_rate, rounded_down
+from symveil.calibration.costs.pairs import Bracket, pairs_of_public_words
+from symveil.calibration.search import CertifiedRate, ProvedLoss, SearchedRate, largest_rate, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
 from symveil.languages.runs import runs

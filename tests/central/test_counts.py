@@ -17,7 +17,7 @@ import symveil as sv
 from symveil.central.cells import GRID, Cells, PersonCounts, cells_of, contributed, dyadic_bins
 from symveil.central.counts import BOUNDS, CountTerms, chosen_bound, private_counts, read_bound
 from symveil.central.noise import Query
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.languages.graph import word_graph
 from symveil.randomness import RecordKey
 

@@ -26,9 +26,8 @@ from symveil.central.learned import (
 )
 from symveil.central.noise import NoisyTable, Query, smoothed
 from symveil.central.rules import Rules
-from symveil.central.support import Support
-from symveil.central.word_law import FEATURES, no_parameters
-from symveil.estimation.statistics import Batch
+from symveil.central.word_law import FEATURES, Support, no_parameters
+from symveil.estimation.table import Batch
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
 SYMBOLS = 3

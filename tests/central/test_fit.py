@@ -16,10 +16,9 @@ from symveil.central.cells import GRID, PersonCounts, contributed_each
 from symveil.central.fit import MOST_ROUNDS, TOLERANCE, solved
 from symveil.central.learned import law_queries
 from symveil.central.noise import NoisyTable
-from symveil.central.support import Support
-from symveil.central.word_law import FEATURES, Floats, Trellis, no_parameters
-from symveil.estimation.statistics import Batch
-from symveil.languages.any_length import AnyLength, runs_of_any_length
+from symveil.central.word_law import FEATURES, Floats, Support, Trellis, no_parameters
+from symveil.estimation.table import Batch
+from symveil.languages.language import AnyLength, runs_of_any_length
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 Tables = dict[str, Floats]

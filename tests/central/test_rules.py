@@ -15,9 +15,8 @@ from scipy import stats
 import symveil as sv
 from central.test_word_law import laws, written_out
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.support import Support
-from symveil.central.word_law import no_parameters
-from symveil.estimation.statistics import Batch
+from symveil.central.word_law import Support, no_parameters
+from symveil.estimation.table import Batch
 from symveil.languages.graph import Model
 from symveil.randomness import NotPrivateSeededBits
 

@@ -10,11 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from symveil.central.cells import GRID, PersonCounts, contributed
-from symveil.central.event_times import Entries, EventTimes
+from symveil.central.cells import GRID, Entries, EventTimes, PersonCounts, contributed
 from symveil.central.time_cells import TimeQuestion, time_cells
-from symveil.central.time_intervals import mean_interval, mean_widths, quantile_bins, quantile_widths
-from symveil.estimation.statistics import Batch
+from symveil.central.time_counts import mean_interval, mean_widths, quantile_bins, quantile_widths
+from symveil.estimation.table import Batch
 from symveil.models.times import Period, Stamps, WaitGrid, WallClock
 from symveil.randomness import NotPrivateSeededBits, discrete_laplace
 

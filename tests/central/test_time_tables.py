@@ -14,9 +14,7 @@ from central.test_time_counts import batch_of, random_case
 from symveil.central.cells import GRID
 from symveil.central.learned import LearnedLaw
 from symveil.central.noise import NoisyTable, Quality
-from symveil.central.support import Support
-from symveil.central.time_draws import _moved, draw_times
-from symveil.central.time_law import FLOOR, TimeLaw, smoothed_law, tilted, wait_laws
+from symveil.central.time_law import FLOOR, TimeLaw, _moved, draw_times, smoothed_law, tilted, wait_laws
 from symveil.central.time_tables import (
     DAY_LONG,
     LONG,
@@ -30,7 +28,7 @@ from symveil.central.time_tables import (
     expected_weights,
     time_queries,
 )
-from symveil.central.word_law import no_parameters
+from symveil.central.word_law import Support, no_parameters
 from symveil.models.times import (
     INSTANT,
     LAST_SECOND,

@@ -13,8 +13,7 @@ from scipy import stats
 
 from symveil.central.fit import fitted
 from symveil.central.noise import NoisyTable
-from symveil.central.support import Support
-from symveil.central.word_law import FEATURES, Parameters, Trellis, draw_words, no_parameters
+from symveil.central.word_law import FEATURES, Parameters, Support, Trellis, draw_words, no_parameters
 from symveil.errors import ModelError
 from symveil.randomness import NotPrivateSeededBits
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import click
 import pytest
 
+from symveil.cli.field_options import PATH, WHOLE_NUMBER, OneOf
 from symveil.cli.main import cli, main
-from symveil.cli.values import PATH, WHOLE_NUMBER, OneOf
 
 from .running import Finished
 

@@ -84,12 +84,14 @@ def test_shells_complete_commands_options_and_files(tmp_path: Path) -> None:
 
 
 def test_the_command_line_starts_without_the_heavy_libraries() -> None:
-    """`--help` stays below 0.3 s because none of these is imported (the time itself is in benchmarks)."""
+    """`--help` stays below 0.3 s because no library and no room is imported (the time itself is in benchmarks)."""
     code = (
         "import sys\n"
         "from symveil.cli.main import cli\n"
         "heavy = {'numpy', 'flint', 'matplotlib', 'rich', 'cryptography', 'numba', 'pyarrow', 'networkx'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "rooms = {name.split('.')[1] for name in sys.modules if name.startswith('symveil.')}\n"
+        "assert rooms == {'cli', 'errors', 'estimation'}, rooms  # of the last the names of statistics\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

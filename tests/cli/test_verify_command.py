@@ -12,7 +12,7 @@ import pytest
 from symveil.errors import FileError, ParameterError
 from symveil.formats.models.model_files import load_model
 from symveil.models.labelled_chain import LabelledChain
-from symveil.tasks.verify_question import read_pair
+from symveil.tasks.verify import read_pair
 
 from .running import symveil
 

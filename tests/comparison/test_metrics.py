@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from symveil.comparison.distributions import (
     CodedWords,
+    Pairs,
     coverage_kendall_tau,
+    frequent_patterns,
     hotspot_ndcg,
     jensen_shannon,
     length_jsd,
@@ -26,7 +28,6 @@ from symveil.comparison.geography import (
     query_squares,
     range_query_error,
 )
-from symveil.comparison.ngrams import Pairs, frequent_patterns
 
 from . import plain
 

@@ -25,9 +25,9 @@ from symveil.calibration.limits import LIMITS
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.comparison.transport import cheapest_transport
-from symveil.examples.road_network import grid_roads
+from symveil.examples.paper_systems import grid_roads
 from symveil.languages.costs import hamming
-from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws import draw_many
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import swap
 from symveil.models.markov_chain import MarkovChain

@@ -9,7 +9,7 @@ import pytest
 
 from compiled.recorded import calls_of
 from compiled.twins import Call, agree, loops
-from symveil.languages import run_draws_batch
+from symveil.languages import run_draws
 
 LOOP = "symveil.languages.draw_loops.draw_part"
 
@@ -40,4 +40,4 @@ def test_arrays_of_another_kind_are_refused(calls: tuple[Call, ...]) -> None:
     for other in (codes.astype(np.int64), np.asfortranarray(np.repeat(codes, 2, axis=0)), codes[0]):
         with pytest.raises(ValueError, match="Buffer|contiguous"):
             loops()[LOOP](other, *rest)
-    assert run_draws_batch.LANES == 16
+    assert run_draws.LANES == 16

@@ -39,7 +39,7 @@ def paragraphs(text: str) -> dict[str, str]:
 
 def test_there_are_layers() -> None:
     assert len(FOLDERS) > 20
-    assert {folder.name for folder in FOLDERS if folder.parent == PACKAGE} | {"errors"} == set(LAYERS)
+    assert {folder.name for folder in FOLDERS if folder.parent == PACKAGE} | {"errors", "parameters"} == set(LAYERS)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))

@@ -12,8 +12,8 @@ import click
 import pytest
 
 import symveil
+from symveil.cli.field_options import advice_for, as_typed, named_as_typed
 from symveil.cli.main import _options_of, cli
-from symveil.cli.values import advice_for, as_typed, named_as_typed
 from symveil.errors import ParameterError
 
 ROOT = Path(symveil.__file__).parent

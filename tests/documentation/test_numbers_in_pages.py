@@ -11,11 +11,11 @@ from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central import rules
 from symveil.formats import reading
-from symveil.formats.models import wmod_expressions
+from symveil.formats.models import wmod_files
 from symveil.formats.sequences import layout
 from symveil.laws import adjacency, losses
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.limits import LIMITS as OF_MECHANISMS
 from symveil.models.limits import LIMITS as OF_MODELS
 from symveil.tasks import demo
@@ -55,7 +55,7 @@ LIMITS = [
     ("opacity.md", "beyond {} unknowns", violation_chain.MOST_EXACT_UNKNOWNS),
     ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
     ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
-    ("models.md", "more than {} steps", wmod_expressions.MOST_STEPS),
+    ("models.md", "more than {} steps", wmod_files.MOST_STEPS),
     ("mechanisms/optimal.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),
     ("mechanisms/optimal.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
     ("mechanisms/optimal.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),
@@ -63,12 +63,12 @@ LIMITS = [
     ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
     ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
     ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
-    ("theory/beyond-b.md", "up to {} words (", CALIBRATION.now.words),
-    ("theory/beyond-b.md", "({} with [balance]", CALIBRATION.now.balanced_words),
-    ("theory/beyond-b.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
-    ("theory/beyond-b.md", "Languages of at most {} words", losses.MOST_WORDS),
-    ("theory/beyond-b.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
-    ("theory/beyond-b.md", "more than {} numbers", CALIBRATION.now.compared_halves),
+    ("theory/losses.md", "up to {} words (", CALIBRATION.now.words),
+    ("theory/losses.md", "({} with [balance]", CALIBRATION.now.balanced_words),
+    ("theory/losses.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
+    ("theory/losses.md", "Languages of at most {} words", losses.MOST_WORDS),
+    ("theory/losses.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
+    ("theory/certificates.md", "more than {} numbers", CALIBRATION.now.compared_halves),
     ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
 ]
 """A page, what it says of a limit, and the limit in the code."""

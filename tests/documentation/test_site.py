@@ -160,7 +160,7 @@ def tab(address: str) -> Iterator[tuple[Page, list[str], list[str]]]:
         yield page, asked, complaints
 
 
-@pytest.mark.parametrize("path", ["index", "reference/commands", "reference/mechanisms", "theory/labelled-chains"])
+@pytest.mark.parametrize("path", ["index", "reference/commands", "reference/mechanisms", "theory/chains-and-opacity"])
 def test_a_browser_asks_nobody_else_and_nothing_sticks_out(address: str, tab, path: str) -> None:
     page, asked, complaints = tab
     page.goto(f"{address}{path}.html")

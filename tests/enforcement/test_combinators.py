@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from symveil.enforcement.combinators import Correction, Postprocessed, Restricted
 from symveil.enforcement.losses import EnumeratedLoss
-from symveil.languages.any_length import words_of_any_length
+from symveil.languages.language import words_of_any_length
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.mechanism import Mechanism

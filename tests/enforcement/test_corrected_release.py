@@ -128,7 +128,7 @@ def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_
 def test_a_released_log_is_checked_with_the_mechanism_it_was_released_by(tmp_path, monkeypatch, mechanism):
     """Manifests of former versions do not name one: they mean the direct one."""
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.tasks.enforce_log import release_log
+    from symveil.tasks.enforce_options import release_log
     from symveil.tasks.parameters import RunOptions
 
     monkeypatch.chdir(tmp_path)

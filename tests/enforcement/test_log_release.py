@@ -18,7 +18,7 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.budgets import grant_budget, person_status
 from symveil.tasks.check import check_manifest
-from symveil.tasks.enforce_log import release_log
+from symveil.tasks.enforce_options import release_log
 from symveil.tasks.parameters import RunOptions
 
 LOG = "run,who,seen\n1,ann,b a b\n2,bob,a a b\n3,ann,a c c\n4,cid,b\n"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.edit_channel_loss import ChannelParameters
-from symveil.estimation.edit_lengths import length_indicators
-from symveil.estimation.edit_tables import EditNoise, EditTables
-from symveil.estimation.statistics import Batch, read_statistic
+from symveil.calibration.edit_channel import ChannelParameters
+from symveil.estimation.edit_tables import EditNoise, EditTables, length_indicators
+from symveil.estimation.statistics import read_statistic
+from symveil.estimation.table import Batch
 
 from .test_unbiased import true_table
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.chain_tables import ChainTables
-from symveil.estimation.hidden_chain import HiddenChain
+from symveil.estimation.hidden_chain import ChainTables, HiddenChain
 from symveil.estimation.statistics import read_statistic
-from symveil.mechanisms.online.mechanism import Online
+from symveil.mechanisms.online import Online
 from symveil.release.private_file import PrivateFile
 from symveil.tasks.estimate_runs import _Gathering
 

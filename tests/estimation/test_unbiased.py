@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.statistics import Batch, read_statistic
+from symveil.estimation.statistics import read_statistic
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.estimation.substitution_tables import SubstitutionTables
+from symveil.estimation.table import Batch
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.rerelease import noise_of_mechanism
 
@@ -194,7 +195,7 @@ def test_eigenvalues_are_those_of_the_whole_law() -> None:
 
 
 def test_files_use_the_rates_of_each_length() -> None:
-    from symveil.languages.any_length import words_of_any_length
+    from symveil.languages.language import words_of_any_length
 
     mechanism = sv.select_mechanism(words_of_any_length("abc"), epsilon=3, mechanism="exponential", adjacency=2)
     noise = noise_of_mechanism(mechanism)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.special import put
 from symveil.calibration import certify, windows
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError
 from symveil.languages.costs import hamming

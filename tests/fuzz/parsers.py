@@ -45,7 +45,7 @@ from symveil.numbers.rationals import exact, spelled
 from symveil.tasks.check import check_manifest
 from symveil.tasks.compare import compare
 from symveil.tasks.compare_report import comparison_page
-from symveil.tasks.enforce_log import enforced_log, release_log
+from symveil.tasks.enforce_options import enforced_log, release_log
 from symveil.tasks.parameters import RunOptions
 from symveil.tasks.privatize_file import privatize_file
 

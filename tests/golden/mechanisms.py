@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import symveil as sv
-from symveil.examples.road_network import town
+from symveil.examples.paper_systems import town
 from symveil.randomness import NotPrivateSeededBits
 
 from .settings import EXAMPLES, Setting

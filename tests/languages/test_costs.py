@@ -15,8 +15,7 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.cost_table import between_positions, given
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_draws import ExactDraw, draw_rows, total_weight
-from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws import ExactDraw, draw_many, draw_rows, total_weight
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights, pair_graph
 from symveil.languages.runs import RunLanguage

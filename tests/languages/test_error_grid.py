@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError
-from symveil.examples.paper_systems import four_states
-from symveil.examples.road_network import TRIP, network_language
+from symveil.examples.paper_systems import TRIP, four_states, network_language
 from symveil.languages.free import FreeLanguage
 from symveil.languages.run_product import LONGEST_WORD, error_grid
 from symveil.languages.runs import RunLanguage

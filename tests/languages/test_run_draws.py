@@ -11,8 +11,7 @@ from scipy import stats
 import symveil as sv
 from symveil.languages import run_draws
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_draws import ExactDraw, draw_rows
-from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws import ExactDraw, draw_many, draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms import cost_weighted as run_release

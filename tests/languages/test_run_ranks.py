@@ -14,7 +14,7 @@ import symveil as sv
 from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import NotPrivateSeededBits
 from symveil.trellis import semirings
-from symveil.trellis.walks import RankedWalks
+from symveil.trellis.passes import RankedWalks
 
 STATES = "abcd"
 

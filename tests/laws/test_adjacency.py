@@ -12,10 +12,10 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.languages.any_length import runs_of_any_length
+from symveil.languages.language import runs_of_any_length
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.protection import NEVER, NearWords, typical_shares, typical_words
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.models.automaton import Automaton
 from symveil.tasks.draw import error_curves
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 
 
 @pytest.mark.parametrize(("length", "size"), [(1, 2), (3, 3), (5, 2), (5, 4)])

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import symveil as sv
-from symveil.languages.any_length import words_of_any_length
 from symveil.languages.cost_table import CostTable
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.languages.language import words_of_any_length
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.rationals import Number

@@ -12,8 +12,8 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError
 from symveil.languages.run_laws import likeliest_symbols
-from symveil.mechanisms.attacker.versions import attacker_of_versions, plurality_right
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.attacker_versions import attacker_of_versions, plurality_right
 from symveil.mechanisms.limits import LIMITS
 
 from .test_attacker import KINDS, law_of, random_automaton, random_chain

@@ -11,8 +11,8 @@ import pytest
 import symveil as sv
 from symveil.laws import protection as drawing
 from symveil.laws.protection import typical_words, uniform_words
-from symveil.mechanisms.attacker import windows as attacker_windows
-from symveil.mechanisms.attacker.view import attacker_view
+from symveil.mechanisms import attacker_windows
+from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.limits import LIMITS
 
 from .test_attacker import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import ParameterError, SymveilError, WordError
-from symveil.languages.any_length import runs_of_any_length, words_of_any_length
+from symveil.languages.language import runs_of_any_length, words_of_any_length
 from symveil.mechanisms.choice import names
 from symveil.tasks.explain import explain_word
 

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 import symveil as sv
 from edit_oracle import Channel, neighbours, words
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import ParameterError, WordError
 from symveil.mechanisms.limits import LIMITS
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices

@@ -22,9 +22,9 @@ from symveil.languages import run_counts_batch
 from symveil.languages.run_counts import ways_to_finish
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
+from symveil.mechanisms import permute_and_flip_race as racing
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.permute_and_flip import race as racing
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import NotPrivateSeededBits
 

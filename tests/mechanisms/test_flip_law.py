@@ -12,7 +12,7 @@ import pytest
 from flint import arb, arb_poly, ctx, fmpq
 
 import symveil as sv
-from symveil.mechanisms.permute_and_flip.mechanism import FlipIntegral
+from symveil.mechanisms.permute_and_flip import FlipIntegral
 from symveil.numbers.conversions import precision
 
 

@@ -13,8 +13,8 @@ from mechanisms.random_models import chains, models
 from symveil.errors import ModelError
 from symveil.languages.graph import word_graph
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.online.batch import OnlineBatch, steps_to_each
-from symveil.mechanisms.online.mechanism import Online
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import choices
 

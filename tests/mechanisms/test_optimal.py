@@ -21,14 +21,14 @@ from scipy.optimize import linprog
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.languages.any_length import runs_of_any_length
 from symveil.languages.cost_table import CostTable
+from symveil.languages.language import runs_of_any_length
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.optimal.law import SolvedLaw, allowed_ratio
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.optimal.programme import Programme
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.optimal_law import SolvedLaw, allowed_ratio
+from symveil.mechanisms.optimal_programme import Programme
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import precision
 from symveil.randomness import choices

@@ -1,6 +1,6 @@
 """The race against exact comparison of V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) in Python's decimals.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpz
 
-from symveil.mechanisms.permute_and_flip.race import race
+from symveil.mechanisms.permute_and_flip_race import race
 from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, NotPrivateSeededBits
 

@@ -11,7 +11,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import InputError, ParameterError, SymveilError
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 
 PRIVATE_KINDS = (sv.Exponential, sv.PermuteAndFlip, sv.Staircase)
 

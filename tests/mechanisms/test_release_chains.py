@@ -11,7 +11,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.laws import law as release_chain
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.chain_pairs import audit_by_chain, branches_of, largest_ratio

@@ -1,4 +1,4 @@
-"""The exact decision behind the fast one (docs/theory/exact-sampling.md): widening the filter changes no released word.
+"""The exact decision behind the fast one (docs/theory/hidden-lengths.md): widening the filter changes no released word.
 
 With 64 filter bits the slow path is taken once in 2⁶⁴ draws. With 4 or 1 it is taken nearly always;
 since it decides on the same bits and asks for no others, the same seed must give the same words.
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 SEED = 20190

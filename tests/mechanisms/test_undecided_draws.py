@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.randomness import BitSource, NotPrivateSeededBits
 
 DIGITS = 150

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from symveil.tasks.reproduce import benvenuti2026
+from symveil.tasks.reproduce import mechanisms as benvenuti2026
 
 pytestmark = pytest.mark.xdist_group("benvenuti2026")  # its rows are computed once
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[benvenuti2026.Row]:
-    return list(benvenuti2026.rows())
+    return list(benvenuti2026.benvenuti2026_rows())
 
 
 def row(rows, start: str) -> benvenuti2026.Row:

@@ -7,15 +7,15 @@ import math
 import pytest
 
 from symveil.languages.free import words
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.tasks.reproduce import jones2019
+from symveil.mechanisms.distance_weighted import Jones2019Printed
+from symveil.tasks.reproduce import mechanisms as jones2019
 
 pytestmark = pytest.mark.xdist_group("jones2019")  # its rows are computed once
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, jones2019.Row]:
-    return {row.item: row for row in jones2019.rows()}
+    return {row.item: row for row in jones2019.jones2019_rows()}
 
 
 def test_published_counts_agree(rows) -> None:

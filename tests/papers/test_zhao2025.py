@@ -10,7 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.examples.paper_systems import RECONSTRUCTED, example_3, example_4, medical
-from symveil.tasks.reproduce import zhao2025
+from symveil.tasks.reproduce import verification as zhao2025
 from symveil.tasks.reproduce.figures import reproduce
 
 
@@ -153,7 +153,7 @@ DISAGREE = {
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, zhao2025.Row]:
-    found = list(zhao2025.rows())
+    found = reproduce("zhao2025").rows
     assert len({row.item for row in found}) == len(found)
     assert {row.paper for row in found} == {"zhao2025"}
     return {row.item: row for row in found}

@@ -19,11 +19,11 @@ from symveil.cli.main import cli
 from symveil.cli.output import command
 from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
-from symveil.formats.json_schema import first_fault
+from symveil.formats.json_text import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.laws.parameters import ChoiceParameters
 from symveil.mechanisms.choice import MechanismChoice, names, takers
-from symveil.mechanisms.choice_parameters import ChoiceParameters
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Exact,
     File,
     Flag,
@@ -38,9 +38,8 @@ from symveil.parameters.declaration import (
     schema_of,
     shows_fields,
 )
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
-from symveil.studio.forms import Form
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.forms import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, Form, choice_of, holds
+from symveil.studio.panels.words import ReleasePanel
 from symveil.tasks.count import CountOptions, CountParameters
 from symveil.tasks.learn_privately import LearnOptions
 from symveil.tasks.parameters import FileParameters, RunOptions

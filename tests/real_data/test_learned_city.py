@@ -6,7 +6,7 @@ import pytest
 from benchmarks.shanghai import trips_and_chain
 
 from central.test_fit import counted, require_no_worse
-from symveil.languages.any_length import runs_of_any_length
+from symveil.languages.language import runs_of_any_length
 
 PERSONS = 889
 LENGTHS = (15, 49)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
-from symveil.examples.road_network import grid_roads
+from symveil.examples.paper_systems import grid_roads
 from symveil.laws.protection import public_words
 from symveil.numbers.progress import reporting_to
 

@@ -19,7 +19,7 @@ import services
 import symveil as sv
 from symveil.calibration.search import counted_searches, no_searches
 from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.batch import ReleasePlan, privatize_batch
 from symveil.tasks.budgets import grant_budget, ledger_status, person_status

@@ -1,6 +1,6 @@
 """Permute-and-flip has two samplers, a race for few words and a table for many: one law.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 Each fit fails a right sampler once in 10⁶ seeds (see conftest).
 """
 
@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import symveil as sv
-from symveil.mechanisms.permute_and_flip.race import race
+from symveil.mechanisms.permute_and_flip_race import race
 from symveil.numbers.conversions import ball
 from symveil.randomness import NotPrivateSeededBits
 

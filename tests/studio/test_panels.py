@@ -12,8 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 import symveil as sv
-from symveil.examples.paper_systems import example_4, medical, pin_checker
-from symveil.examples.road_network import TRIP, network_language
+from symveil.examples.paper_systems import TRIP, example_4, medical, network_language, pin_checker
 from symveil.formats.manifest import manifest_path
 from symveil.tasks.count import count_file
 from symveil.tasks.draw import error_curves

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from symveil.examples.road_network import road_network
+from symveil.examples.paper_systems import road_network
 from symveil.formats.models.model_files import save_model
 
 from .running import running_studio, watched

@@ -17,29 +17,25 @@ from symveil.calibration.search import counted_searches
 from symveil.enforcement import policies
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.estimation.names import CHOICES
-from symveil.examples.paper_systems import example_4
-from symveil.examples.road_network import TRIP, network_coordinates, network_language, road_network
+from symveil.estimation.statistics import CHOICES
+from symveil.examples.paper_systems import TRIP, example_4, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.shapes import read_coordinates
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
-from symveil.pictures.road_map import road_map_svg
+from symveil.pictures.maps import road_map_svg
 from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
 from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
-from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.files import AnswersPanel, FilePanel, LedgerPanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
-from symveil.studio.panels.whole_file import FilePanel
+from symveil.studio.panels.words import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import compare as averages_task
 from symveil.studio.tasks.compare import Averages, average_more

@@ -16,8 +16,8 @@ import pytest
 import symveil as sv
 from symveil.comparison.times import TIME_METRICS
 from symveil.tasks.compare import HOLDER_ONLY
-from symveil.tasks.compare_metrics import METRICS
 from symveil.tasks.compare_report import comparison_page
+from symveil.tasks.compare_tables import METRICS
 
 TRUE = [("a", "b", "c", "a"), ("a", "b", "c"), ("b", "c", "d"), ("d",)]
 PRIVATE = [("a", "b", "c", "a"), ("a", "c", "c"), ("b", "c", "d"), ("d",)]

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import symveil as sv
+from symveil.cli.field_options import as_typed
 from symveil.cli.main import main
-from symveil.cli.values import as_typed
 from symveil.errors import LedgerError, ParameterError
 from symveil.formats.manifest import manifest_path
 from symveil.release.central_job import CentralJob

@@ -76,9 +76,9 @@ def test_a_changed_number_in_a_table_fails_the_check(tmp_path):
         broken["rows"][0][change] += 5
         release.out.write_text(json.dumps(broken))
         assert not check_manifest(release.manifest_file).holds
-        from symveil.languages.any_length import words_of_any_length
+        from symveil.languages.language import words_of_any_length
         from symveil.storage.files import digest_of
-        from symveil.tasks.check_tables import check_table
+        from symveil.tasks.checks import check_table
 
         assert digest_of(release.out)
         assert not all(each.holds for each in check_table(release.out, release.manifest, words_of_any_length("abc")))

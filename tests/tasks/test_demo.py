@@ -14,7 +14,7 @@ import symveil.tasks.count
 from symveil.examples.millford import LONGEST, MOST_TRIPS, SHORTEST, blocks, millford, millford_trips, turns
 from symveil.formats.models.model_files import load_model
 from symveil.numbers.rationals import percent, shown_at_least
-from symveil.pictures.town_map import CHANGED
+from symveil.pictures.maps import CHANGED
 from symveil.tasks.demo import (
     ADJACENCY,
     EPSILONS,

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.estimation.edit_lengths import EditLengths
-from symveil.estimation.statistics import Batch, read_statistic, windows
+from symveil.estimation.edit_tables import EditLengths
+from symveil.estimation.statistics import read_statistic
 from symveil.estimation.substitution_tables import SubstitutionTables
+from symveil.estimation.table import Batch, windows
 from symveil.formats.manifest import manifest_path
-from symveil.languages.any_length import words_of_any_length
+from symveil.languages.language import words_of_any_length
 from symveil.randomness import NotPrivateSeededBits
 from symveil.release.rerelease import noise_of_mechanism
 

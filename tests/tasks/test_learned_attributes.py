@@ -14,9 +14,9 @@ from central.test_time_counts import batch_of, random_case
 from cli.running import symveil
 from symveil.central.attribute_law import attribute_cells, attribute_rows, attribute_sums
 from symveil.central.cells import GRID
-from symveil.central.support import Support
+from symveil.central.word_law import Support
 from symveil.errors import ParameterError, SymveilError
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.formats.models.model_json import read_law
 from symveil.models.times import PublicValues
 from symveil.tasks.check import check_manifest

@@ -10,7 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import InputError, TooLargeError
-from symveil.mechanisms.optimal.programme import Programme
+from symveil.mechanisms.optimal_programme import Programme
 from symveil.tasks.budgets import grant_budget, ledger_status
 from symveil.tasks.check import check_manifest
 from symveil.tasks.explain import average_over_model, explain_word

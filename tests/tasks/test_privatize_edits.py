@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.errors import ParameterError, WordError
-from symveil.randomness.records import RecordKey
+from symveil.randomness.bits import RecordKey
 from symveil.tasks.budgets import grant_budget, ledger_status
 from symveil.tasks.check import check_manifest
 

@@ -12,7 +12,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.languages.any_length import runs_of_any_length
+from symveil.languages.language import runs_of_any_length
 from symveil.laws.adjacency import share_of_positions
 from symveil.laws.protection import SAMPLED_WORDS, typical_words
 from symveil.tasks.release import release_word

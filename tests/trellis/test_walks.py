@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.trellis.walks import RankedWalks, WeightedWalk
+from symveil.trellis.passes import RankedWalks, WeightedWalk
 
 Node = tuple[int, int]
 Steps = dict[Node, list[tuple[int, Node, int]]]

@@ -12,7 +12,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import SymveilError, TooLargeError
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.verification.limits import LIMITS
 
 

@@ -14,7 +14,7 @@ from flint import arb
 
 from symveil.bounds.prior import Floats, Prior, Tile, best_tiling
 from symveil.bounds.programme import small_programme
-from symveil.bounds.sampled_prices import StarPrices
+from symveil.bounds.star_price import StarPrices
 from symveil.bounds.window_prices import WindowPrices, better
 from symveil.errors import ParameterError
 from symveil.languages.free import FreeLanguage
@@ -53,19 +53,8 @@ def tiled_bound(
 ) -> TiledBound:
     """The better of proved tiles and, where a confidence is given, of tiles some of which are sampled.
 
-    Parameters
-    ----------
-    prior
-        The words and how probable they are.
-    epsilon, reach
-        The loss, and how many positions may differ between adjacent words. Without a reach it is the graceful promise,
-        and ε what each position may lose.
-    confidence
-        Of the sampled part; None leaves it out.
-    quick
-        Whether to stop after about a second.
-    progress
-        Called with the work done, and with all of it.
+    Without a reach it is the graceful promise, and ε what each position may lose. `confidence` is that of the sampled
+    part; None leaves it out. `quick`: stop after about a second.
     """
     decay = decays(epsilon)
     first, length = prior.first, prior.language.length
@@ -303,15 +292,8 @@ def least_staircase_error(language: FreeLanguage, epsilon: Fraction, adjacency: 
     """The exact least expected error on Σⁿ: that of the best staircase, min over t of E[d], as a ball.
 
     Every ε-private mechanism on Σⁿ can be averaged over the symmetries of Σⁿ without changing its mean error over
-    uniform words, and then the best staircase is no worse (docs/theory/tight-calibration.md, Theorem 4): weights
+    uniform words, and then the best staircase is no worse (docs/theory/lower-bounds.md, Theorem 3.1): weights
     e^{−εk}, where k rises by 1 after the first t and then after every b distances, over t = 1 … b.
-
-    Parameters
-    ----------
-    language
-        All words of one length over an alphabet.
-    epsilon, adjacency
-        The loss, and the width b of the steps.
 
     >>> from symveil.languages.free import words
     >>> float(least_staircase_error(words("abc", 4), Fraction(4), 2).mid())         # doctest: +ELLIPSIS

@@ -1,12 +1,12 @@
 """The best private law of a small language as a linear programme, from both sides.
 
 The unknowns are P(x|w); adjacent words must satisfy P(x|w) ≥ e^{−ε}P(x|v), rows add up to 1, and the expected loss is
-to be least. *Primal*: a solver proposes a law (`mechanisms/optimal/law.py` makes an exact one of it). *Dual*: those
+to be least. *Primal*: a solver proposes a law (`mechanisms/optimal_law.py` makes an exact one of it). *Dual*: those
 inequalities, multiplied by any f_x(w,v) ≥ 0 and added to the expected loss, show
 
     E[d] ≥ Σ_w min_x [π(w)d(w,x) − Σ_v f_x(w,v) + e^{−ε}Σ_v f_x(v,w)]
 
-for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 6). The solver's multipliers are the best f; since
+for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 3.3). The solver's multipliers are the best f; since
 any f will do, nothing about the solver has to be believed. Under the graceful promise words further apart are compared
 too, and e^{−ρd(w,v)} stands in the place of e^{−ε}.
 """
@@ -45,16 +45,8 @@ _SMALLEST_WEIGHT = 1e-13
 class PrivacyProgramme:
     """What it costs to release each output for each word, how likely words are, and which are compared.
 
-    Parameters
-    ----------
-    losses
-        What each output costs for each word: a row for each word.
-    shares
-        How likely each word is.
-    adjacent
-        Ordered pairs of numbers of words that an inequality is about, both orders of each.
-    steps
-        How many times the budget the words of each pair may lose.
+    `losses` has a row for each word: what each output costs for it. `adjacent` has both orders of each pair of numbers
+    of words that an inequality is about, `steps` how many times the budget the words of each pair may lose.
     """
 
     losses: Floats
@@ -106,13 +98,7 @@ class PrivacyProgramme:
     # --- primal: a law ---------------------------------------------------------------------------
 
     def law(self, ratio: float) -> Floats | None:
-        """A law that nearly satisfies everything, with nearly the least error, solved all at once; None: given up.
-
-        Parameters
-        ----------
-        ratio
-            c = e^ε.
-        """
+        """A law that nearly satisfies everything, with nearly the least error, solved all at once; None: given up."""
         unit = np.where(np.eye(len(self.losses), dtype=np.bool_), 1.0, 1 / ratio)
         # in the unknowns' units; divided by the largest, so that their size does not matter
         costs = self.shares[:, None] * self.losses / self.losses.max()
@@ -131,12 +117,7 @@ class PrivacyProgramme:
         Σ (loss(w, x)·π(w) − y(w))·p(w) the least over p ≤ 1 of the cone. What all outputs could gain by that bounds how
         far the sum is from the best law: where ε is not small, the first rays are the right ones.
 
-        Parameters
-        ----------
-        ratio
-            c = e^ε.
-        decays
-            c^−hops between all words, which are the outputs too.
+        `decays` are c^−hops between all words, which are the outputs too.
         """
         from scipy import sparse  # noqa: PLC0415
         from scipy.optimize import linprog  # noqa: PLC0415

@@ -6,7 +6,7 @@ sends, u receives the fraction e^{−εg(w,u)}. Whatever the flows are, as long 
 
     λ(u) = min(λ̄(u), received(u)/π(u)),   0 ≤ λ̄ ≤ 1,
 
-is a price (docs/theory/lower-bounds.md, Theorem 5). So flows and λ̄ may come from any search, and rounding matters
+is a price (docs/theory/lower-bounds.md, Theorem 3.10). So flows and λ̄ may come from any search, and rounding matters
 only in the last step. The search: λ̄ and the probabilities p(u) of releasing u_J for u are the two sides of a saddle
 point; both follow their gradients, and flows prefer the words where p is large. What counts is the mean over many
 steps.
@@ -16,7 +16,7 @@ Price A: one price for all words of a window whose words are all adjacent to eac
 For an output x let m(t) be the weight of the words at distance t from it. λ is a price if Σ m(t)·φ(t − λ) ≥ 0 with
 φ(s) = s for s < 0 and e^{−ε}s otherwise, for every x. φ is the smaller of two lines, so the largest such λ is the
 smallest, over k, of the mean distance when the words farther than k count e^{−ε} only (docs/theory/lower-bounds.md,
-Theorem 3).
+Theorem 3.8).
 """
 
 from __future__ import annotations
@@ -50,17 +50,9 @@ class Pattern:
 def spread_prices(patterns: Sequence[Pattern], tile: slice, decay: Floats, adjacency: int | None) -> Floats:
     """For each window a lower bound on the expected loss on a tile of it, below the best possible by little.
 
-    Parameters
-    ----------
-    patterns
-        The windows, all of one length.
-    tile
-        The positions of the window whose loss counts.
-    decay
-        Lower bounds of e^{−εg} for g = 0, 1 …; words farther apart are taken to have nothing to do with each other.
-    adjacency
-        Words of the window that differ in at most so many positions are adjacent. None: the graceful promise, where g
-        is the number of positions in which words differ.
+    The loss counts in the positions of `tile`. `decay` has lower bounds of e^{−εg} for g = 0, 1 …; words farther apart
+    are taken to have nothing to do with each other. Without an adjacency it is the graceful promise, where g is the
+    number of positions in which words differ.
     """
     prices = np.zeros(len(patterns))
     order = sorted(range(len(patterns)), key=lambda number: len(patterns[number].words))
@@ -201,12 +193,7 @@ MOST_CELLS = 2_000_000
 def constant_prices(patterns: Sequence[Pattern], decay: float) -> Floats:
     """For each window, whose words must all be adjacent, a price rounded down; 0 where it is too large to look at.
 
-    Parameters
-    ----------
-    patterns
-        The windows.
-    decay
-        A lower bound of e^{−ε}.
+    `decay` is a lower bound of e^{−ε}.
 
     >>> pair = Pattern(np.array([[0], [1], [2]]), np.ones(3))
     >>> constant_prices([pair], decay=0.5)[0].round(6)          # (K−1)/(e^ε+K−1) for K = 3, e^ε = 2

@@ -1,27 +1,35 @@
 """Price B: what each word can charge to the words around it, over a whole word or a long tile of it.
 
 For 0 < Λ ≤ 1, λ(o) = min(Λ, G₀(o) − Λ·G₁(o)) is a price, where G₁ is the sum of π(w)/π(o)·ζ(w,o) over the other words w
-of the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 4). A word that leaves o's
-path and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b changes
-in all are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the
+of the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 3.9). A word that leaves
+o's path and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b
+changes in all are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the
 positions.
 
 Λ need not be the same for all words: any toll H ≥ 0 with λ ≤ H will do, where Σ ζ·H(w) takes its
-place. A toll that is a sum over the states of a word needs one more sum in the same pass (Theorem 4).
+place. A toll that is a sum over the states of a word needs one more sum in the same pass (Theorem 3.9).
 
 Detours depend on a short piece of the word only, so each piece that occurs in a sample is looked at once.
+
+Prices are averaged over words drawn from public seeds: a small sample chooses tiles, Λ and tolls, a fresh one evaluates
+them. Prices of a word lie between 0 and ΣΛ, so the empirical-Bernstein inequality of Maurer and Pontil (2009, Theorem
+4) gives a limit that the true mean is below with probability at most δ: with N prices of mean m and sample variance V,
+
+    m − √(2V·ln(2/δ)/N) − (7/3)·ΣΛ·ln(2/δ)/(N−1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior
+from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior, Tile
 from symveil.graphs.csr import spread
+from symveil.randomness import NotPrivateSeededBits
 
 Kind = tuple[int, int, int]
 """(positions from the first to the last that may differ, 1 if the next symbol must agree, symbols that differ)."""
@@ -57,20 +65,9 @@ def find_detours(
 ) -> Detours:
     """All detours of sampled words with at most `adjacency` changes.
 
-    Parameters
-    ----------
-    prior
-        The words and their weights.
-    states, edges
-        A row for each sampled word, as `Prior.draw` returns them.
-    adjacency
-        How many symbols of a detour may differ.
-    most
-        Beyond so many unfinished detours longer ones are left out: ζ = 0 is allowed for them.
-    longest
-        Detours of more steps are left out.
-    tolls
-        A number ≥ 0 for each state, to be summed along detours.
+    `states` and `edges` have a row for each sampled word, as `Prior.draw` returns them. Detours with more than
+    `longest` steps are left out, and longer ones beyond `most` unfinished ones: ζ = 0 is allowed for them. `tolls` ≥ 0
+    of states are summed along detours.
     """
     graph, length = prior.language.graph, prior.language.length
     count = len(states)
@@ -258,16 +255,8 @@ class StarSums:
 def star_sums(detours: Detours, begin: int, ends: range, decay: Floats, adjacency: int | None) -> Iterator[StarSums]:
     """The sums of the tiles `begin` … `end` (both included), for each end, in one pass.
 
-    Parameters
-    ----------
-    detours
-        Of the sampled words.
-    begin, ends
-        The first position of the tiles, and their last ones, rising.
-    decay
-        Lower bounds of e^{−εg} for g = 0, 1 …
-    adjacency
-        b: how many changes fit into one pack. None: the graceful promise, where g counts changes and nothing is packed.
+    `ends` are the last positions of the tiles, rising; `decay` has lower bounds of e^{−εg} for g = 0, 1 … Without an
+    adjacency it is the graceful promise, where g counts changes and nothing is packed.
     """
     rooms, sums = 1 if adjacency is None else adjacency + 1, 2 if detours.tolls is None else 3
     kinds = sorted(detours.by_kind)
@@ -319,3 +308,189 @@ def star_sums(detours: Detours, begin: int, ends: range, decay: Floats, adjacenc
                 yield StarSums(weight=total[0], loss=total[1], relative_error=error)
             else:
                 yield StarSums(total[0], total[1], error, toll=total[2], own_toll=passed)
+
+
+_SWEEPS = 100
+# As if each state had been seen so many more times with an average toll: what was seen once or twice says little.
+_CAUTION = 10.0
+
+
+def fitted_tolls(states: Integers, wanted: Floats, count: int) -> Floats:
+    """A toll ≥ 0 for each state; states that no row has get the mean.
+
+    `states` has a row for each word, `wanted` what the tolls of each row are to add up to, `count` is how many states
+    there are.
+
+    >>> rows = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 0]] * 500)
+    >>> fitted_tolls(rows, np.array([4.0, 5.0, 5.0, 3.0] * 500), 3).round(2)
+    array([1.  , 2.  , 1.42])
+    """
+    length = states.shape[1]
+    tolls: Floats = np.full(count, float(wanted.mean()) / max(length, 1))
+    seen = np.bincount(states.ravel(), minlength=count) + _CAUTION
+    for _ in range(_SWEEPS):
+        missing = wanted - tolls[states].sum(axis=1)
+        # a step along the gradient of the squared error, measured so that no state takes more than its share
+        tolls += np.bincount(states.ravel(), weights=np.repeat(missing, length), minlength=count) / (seen * length)
+    return np.asarray(np.maximum(tolls, 0.0))
+
+
+_PILOT_SEED, _SEED = 15, 16
+_PILOT_WORDS = 2_000
+_SYMBOLS = 800_000
+"""How many symbols all words of the evaluation have together."""
+_FEWEST_WORDS, _MOST_WORDS = 2_000, 40_000
+_AT_ONCE = 2_000
+_QUICK_SHARE = 0.15
+_MOST_DETOURS = 1_000_000
+# Tiles of every length up to this are tried, of fewer lengths in long words, and the whole word.
+_LONGEST_TILE, _SHORTEST_LIMIT = 64, 4
+_MOST_TILES = 12_800
+# Numbers that a pass over all pilot tiles may touch; beyond it fewer words are looked at.
+_PILOT_WORK = 4e8
+# Tolls are fitted to words of the pilot's seed with so many symbols together, and tried at these shares of the fit.
+_TOLL_SYMBOLS, _FEWEST_TOLL_WORDS = 120_000, 200
+_SHARES = np.linspace(0.0, 1.6, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How a tile is priced: H = `base` + `scale`·(tolls of the tile's states), and no price above `level`."""
+
+    level: float
+    base: float
+    scale: float = 0.0
+
+    def prices(self, sums: StarSums) -> Floats:
+        return sums.prices_with_tolls(self.base, self.scale, self.level) if self.scale else sums.prices(self.level)
+
+
+class StarPrices:
+    """Offers of star prices, chosen on a pilot sample: their values are estimates until they are evaluated."""
+
+    def __init__(self, prior: Prior, decay: Floats, adjacency: int | None, *, quick: bool = False) -> None:
+        self._prior, self._decay, self._adjacency = prior, decay, adjacency
+        length = prior.language.length
+        self._changes = min(len(decay) - 1, length) if adjacency is None else adjacency
+        """So many symbols of one detour may differ: without an adjacency (the graceful promise) as decays are known."""
+        self._share = _QUICK_SHARE if quick else 1.0
+        self.sample_size = int(min(_MOST_WORDS, max(_FEWEST_WORDS, self._share * _SYMBOLS // max(length, 1))))
+        self._quick = quick
+        self._rules: dict[tuple[int, int], _Rule] = {}
+        self.offers: dict[tuple[int, int], Tile] = {}
+        bits = NotPrivateSeededBits(_PILOT_SEED)
+        longest = int(max(_SHORTEST_LIMIT, min(_LONGEST_TILE, self._share * _MOST_TILES / max(length, 1))))
+        detours = find_detours(
+            prior, *prior.draw(self._pilot_words(longest), bits), self._changes, most=int(self._share * _MOST_DETOURS)
+        )
+        # the fresh sample must be priced by what was chosen before it was drawn
+        self._longest_detour = detours.steps
+        for begin in range(prior.first, length):
+            last = length if begin == prior.first else min(length, begin + longest)
+            self._offer(detours, begin, range(begin, last))
+
+    def _pilot_words(self, longest: int) -> int:
+        length = self._prior.language.length
+        rooms = 2 if self._adjacency is None else self._adjacency + 1
+        passes = (length * min(length, longest) + length) * rooms**2 * 4
+        return int(min(_PILOT_WORDS, max(100, self._share * _PILOT_WORK / passes)))
+
+    def _offer(self, detours: Detours, begin: int, ends: range) -> None:
+        for end, sums in zip(ends, star_sums(detours, begin, ends, self._decay, self._adjacency), strict=True):
+            level = sums.best_level(self._cost)
+            value = float(sums.prices(level).mean()) - self._cost * level
+            if value > 0:
+                self._rules[begin, end] = _Rule(level, level)
+                self.offers[begin, end] = Tile(begin, end, "star", value, (begin, end))
+
+    @property
+    def _cost(self) -> float:
+        """What a price that may be as large as 1 takes off the limit, whatever its values are."""
+        return 7 / 3 * math.log(2 / 0.01) / (self.sample_size - 1)
+
+    def _rules_with_tolls(self, tiles: Sequence[Tile]) -> tuple[Floats | None, dict[tuple[int, int], _Rule]]:
+        """Tolls of states that tell words with a large price from those with a small one; the best rule for each tile.
+
+        Tolls follow the price that a word would have if its neighbours had the same, G₀/(1+G₁), summed over the tiles.
+        """
+        rules = {(tile.first, tile.last): self._rules[tile.first, tile.last] for tile in tiles}
+        if self._quick:
+            return None, rules
+        words = max(_FEWEST_TOLL_WORDS, _TOLL_SYMBOLS // max(self._prior.language.length, 1))
+        states, edges = self._prior.draw(min(words, self.sample_size), NotPrivateSeededBits(_PILOT_SEED))
+        wanted, inside = np.zeros(len(states)), np.zeros(states.shape[1] - 1, dtype=np.bool_)
+        detours = find_detours(self._prior, states, edges, self._changes, longest=self._longest_detour)
+        for tile in tiles:
+            sums = self._sums(detours, tile)
+            with np.errstate(invalid="ignore"):
+                wanted += np.nan_to_num(np.minimum(sums.loss / (1 + sums.weight), 1.0))
+            inside[tile.first : tile.last + 1] = True
+        tolls = fitted_tolls(states[:, 1:][:, inside], wanted, self._prior.language.graph.state_count)
+        detours = find_detours(self._prior, states, edges, self._changes, longest=self._longest_detour, tolls=tolls)
+        for tile in tiles:
+            sums, plain = self._sums(detours, tile), rules[tile.first, tile.last]
+            most = float(sums.own_toll.max()) if sums.own_toll is not None else 0.0
+            tried = [plain] + [
+                _Rule(min(1.0, plain.level * share + scale * most), plain.level * share, float(scale))
+                for share in _SHARES
+                for scale in _SHARES[1:]
+            ]
+            rules[tile.first, tile.last] = max(
+                tried, key=lambda rule: float(rule.prices(sums).mean()) - self._cost * rule.level
+            )
+        return (tolls if any(rule.scale for rule in rules.values()) else None), rules
+
+    def _sums(self, detours: Detours, tile: Tile) -> StarSums:
+        (sums,) = star_sums(detours, tile.first, range(tile.last, tile.last + 1), self._decay, self._adjacency)
+        return sums
+
+    def evaluated(self, tiles: Sequence[Tile], confidence: float) -> tuple[float, tuple[Tile, ...]]:
+        """The sum of the tiles' prices, those of star tiles limited from below with that confidence, and the tiles.
+
+        The value of a star tile is the mean of the fresh sample, less its share of what the limit costs.
+        """
+        stars = [tile for tile in tiles if tile.price == "star"]
+        sure = math.fsum(tile.value for tile in tiles if tile.price != "star")
+        if not stars:
+            return sure, tuple(tiles)
+        tolls, rules = self._rules_with_tolls(stars)
+        prices = self._fresh_prices(stars, tolls, rules)
+        total = prices.sum(axis=0)
+        span = math.fsum(rule.level for rule in rules.values())
+        limit = lower_limit(total, span, 1 - confidence) - self._prior.drawing_error * span
+        mean = float(total.mean())
+        share = limit / mean if mean > 0 else 0.0
+        values = {tile: float(price.mean()) * share for tile, price in zip(stars, prices, strict=True)}
+        return sure + max(limit, 0.0), tuple(
+            Tile(tile.first, tile.last, tile.price, values.get(tile, tile.value), tile.window) for tile in tiles
+        )
+
+    def _fresh_prices(self, tiles: Sequence[Tile], tolls: Floats | None, rules: dict[tuple[int, int], _Rule]) -> Floats:
+        """A row of prices for each tile, a column for each word of a sample that chose nothing."""
+        bits = NotPrivateSeededBits(_SEED)
+        states, edges = self._prior.draw(self.sample_size, bits)
+        parts = []
+        for begin in range(0, self.sample_size, _AT_ONCE):
+            part = slice(begin, begin + _AT_ONCE)
+            detours = find_detours(
+                self._prior,
+                states[part],
+                edges[part],
+                self._changes,
+                longest=self._longest_detour,
+                tolls=tolls,
+            )
+            parts.append(np.stack([rules[tile.first, tile.last].prices(self._sums(detours, tile)) for tile in tiles]))
+        return np.concatenate(parts, axis=1)
+
+
+def lower_limit(values: Floats, span: float, risk: float) -> float:
+    """The one-sided empirical-Bernstein limit of the mean of independent values between 0 and `span`.
+
+    >>> values = np.array([0.0, 1.0] * 5_000)
+    >>> round(lower_limit(values, 1.0, 0.01), 4)
+    0.4825
+    """
+    count, log = len(values), math.log(2 / risk)
+    variance = float(values.var(ddof=1))
+    return float(values.mean()) - math.sqrt(2 * variance * log / count) - 7 / 3 * span * log / (count - 1)

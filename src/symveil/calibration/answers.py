@@ -17,8 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.search import rounded_down
+from symveil.calibration.search import CertifiedRate, rounded_down
 from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
@@ -63,16 +62,9 @@ class Answers(Generic[Answer]):
     ) -> Answer:
         """The answer to a question: from memory, from disk if that is proved, or by a search.
 
-        Parameters
-        ----------
-        key
-            A digest of the question, of public things only.
-        search
-            Finds the answer.
-        prove
-            Makes an answer of an entry, or None if that proves nothing. Without it the disk is left alone.
-        written
-            What is written of an answer: enough to prove it once more; None: nothing.
+        `key` is a digest of public things only. `prove` makes an answer of an entry on the disk, or None if that proves
+        nothing; without it the disk is left alone. `written` is what is kept of an answer: enough to prove it once
+        more; None: nothing.
         """
         return self._recent.of(key, lambda: self._made(key, search, prove, written))
 
@@ -111,22 +103,9 @@ class Rates(Answers[CertifiedRate]):
     ) -> CertifiedRate | None:
         """The largest rate that is proved; or a claimed one, proved in one evaluation, None where it loses more.
 
-        Parameters
-        ----------
-        question
-            All that the rate depends on, of public things only.
-        least, most
-            The rates that a search can end with.
-        search
-            Finds the largest rate.
-        prove
-            Proves one rate; from the disk it comes with what else was written of it.
-        claimed
-            A rate to be proved in place of a search.
-        on_disk
-            Whether answers are kept on disk: searches that are quick need not be.
-        written
-            What is written of an answer; None: its rate, unless that is the classic one, which needs no proof.
+        `question` is all that the rate depends on, of public things only; a search ends between `least` and `most`.
+        From the disk a rate comes with what else was written of it: without `written` nothing but the rate, and no
+        classic rate, which needs no proof.
         """
         if claimed is not None:
             return prove(claimed, {}) if least <= claimed <= most else None

@@ -22,16 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.costs.blocks import FINAL, INNER, Kind, total_over_blocks
+from symveil.calibration.costs.blocks import FINAL, INNER, Kind, at_once, total_over_blocks
 from symveil.calibration.costs.box_loops import next_boxes
 from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
-from symveil.calibration.costs.outcome import at_once
 from symveil.calibration.costs.step_loops import EveryState
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.path_loops import FINAL as AT_END
 from symveil.calibration.path_loops import FROM_START, MIDDLE, Arcs, Boxes, Powers, glanced_ratio, largest_ratio
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights

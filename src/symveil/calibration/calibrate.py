@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.effort import is_compared_by_halves
+from symveil.calibration.limits import is_compared_by_halves
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.progress import Progress
 
@@ -30,23 +30,10 @@ def calibrated_rate(
 ) -> CertifiedRate:
     """The largest rate that is proved to lose at most `epsilon`; or that rate which is claimed, where it is proved.
 
-    Parameters
-    ----------
-    weighting
-        The words, their costs, the prior, the adjacency.
-    epsilon
-        The budget.
-    thorough
-        Whether exponential weights by Hamming distance, which have a quick certificate, get the slower ones too. Other
-        costs always do.
-    of_many_lengths
-        Whether words of other lengths are released too: then one proof is made for many of them where there is one.
-    progress
-        Called with the progress of the search.
-    claimed
-        A rate to be proved instead of searching for one. The result has it, or another rate where it was not proved.
-    proof
-        What proved the claimed rate (`CertifiedRate.proof`): then that is evaluated, once. "": the quickest that does.
+    Unless `thorough`, exponential weights by Hamming distance have the quick certificate alone; other costs always get
+    the slower ones too. With `of_many_lengths` one proof is made for many lengths where there is one. The result has
+    the rate that is claimed, or another one where that was not proved; `proof` is what proved it
+    (`CertifiedRate.proof`): then that is evaluated, once. "": the quickest that does.
 
     >>> import symveil as sv
     >>> from symveil.calibration.weighting import Weighting

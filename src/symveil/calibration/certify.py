@@ -7,7 +7,7 @@ For P(w'|w) = T(w')·z^{d(w,w')}/Z(w), z = e^{−η}, the loss of two words is e
 * a Markov chain of up to 2500 states: boxes and blocks (`block_bounds`): certified. Block lengths
   with too many pairs of paths (dense graphs, large b) get a looser bound, or the classic one;
 * small systems of any kind: windows (`windows`): certified;
-* anything: the largest Z over the smallest (`spread`), useful at large rates only;
+* anything: the largest Z over the smallest (`spread_bound`), useful at large rates only;
 * always: the classic 2bη. Each answer is the smallest of those that apply.
 
 On a chain of 100,000 states the boxes would take 1.3 TB and an hour per rate, so such graphs get the
@@ -16,21 +16,77 @@ last two at once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from symveil.calibration.answers import Rates
 from symveil.calibration.block_bounds import chain_boxes, loss_by_boxes
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, largest_rate
-from symveil.calibration.spread import loss_by_spread
+from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, CertifiedRate, ProvedLoss, largest_rate
 from symveil.calibration.weighting import Weighting, covering_length
 from symveil.calibration.windows import loss_by_windows, wide_windows
 from symveil.languages.costs import hamming
-from symveil.languages.runs import endless
+from symveil.languages.run_weights import RunWeights
+from symveil.languages.runs import RunLanguage, endless
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress, named, silent
+
+_SMALLEST, _LARGEST = 2.0**-600, 2.0**600
+
+
+def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> float:
+    """A bound on ln Z(v)/Z(w) over all pairs of words, adjacent or not; infinite where floats give none.
+
+    With k symbols left, the weight of everything that can follow is at most V_k(y) and, in the word's own state t, at
+    least W_k(t):
+
+        V_k(y) = z·Σ T V_{k−1}(y') + (1−z)·max T V_{k−1}(y')          one symbol at most matches,
+        W_k(t) = min over the word's next edge t → t' of T W_{k−1}(t') + z·Σ_{others} T B_{k−1}(y'),
+        B_k(y) = z·Σ T B_{k−1}(y')                                      nothing matches.
+
+    The bound does not ask how far w and v are apart, so it grows with the length of the words; it wins over the classic
+    ηd where η is large. One pass over the edges per symbol.
+    """
+    weights = RunWeights(language=language, rate=rate, with_prior=with_prior)
+    graph, decay, excess, weight = language.graph, weights.mismatch, weights.match_excess, weights.edge_weights
+    most = graph.accepting.astype(np.float64)
+    least, blank = most.copy(), most.copy()
+    symbols = language.largest_distance
+    for left in range(1, symbols + 1):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            reached = weight * most[graph.target]
+            most = decay * graph.sum_over(reached) + excess * graph.sum_over(reached, np.maximum)
+            unmatched = decay * weight * blank[graph.target]
+            all_unmatched = graph.sum_over(unmatched)
+            # the other edges' weight is positive: what cancels is rounded down, to 0 at worst
+            others = np.maximum(all_unmatched[graph.source] * (1 - 1e-9) - unmatched, 0.0)
+            own = weight * least[graph.target] + others
+            own[~language.alive[left - 1][graph.target]] = np.inf
+            least = graph.sum_over(own, np.minimum, np.inf)
+            least[np.isinf(least)] = 0.0
+            blank = all_unmatched
+        scale = math.frexp(float(most.max()))[1]
+        most = np.ldexp(most, -scale)
+        least, blank = np.ldexp(least, -scale), np.ldexp(blank, -scale)
+    ratio = 1.0
+    for state in language.secret_starts:
+        if not (least[state] > _SMALLEST and most[state] < _LARGEST):
+            return math.inf
+        ratio = max(ratio, most[state] / least[state])
+    rounded = (symbols + 1) * (graph.widest + 16) * 2.0**-50
+    return math.log(ratio) * (1 + 2.0**-50) + 2 * rounded
+
+
+def loss_by_spread(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+    """The loss at a rate of exponential weights by Hamming distance, for words of one length; None without a bound."""
+    if weighting.with_shorter:
+        return None
+    bound = spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
+    return ProvedLoss(weighting.farthest * rate + Fraction(bound), "certified") if bound < math.inf else None
+
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
 _SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
@@ -49,16 +105,8 @@ def quick_rate(
     Answers are cached (`answers`); what comes from the disk is proved once more before it is used: one evaluation
     instead of a search.
 
-    Parameters
-    ----------
-    weighting
-        Exponential weights by Hamming distance, without a balance.
-    epsilon
-        The budget.
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
-    claimed
-        A rate to be proved, in one evaluation; the classic rate is the answer where it loses more.
+    The weights are exponential by Hamming distance, without a balance. A claimed rate is proved in one evaluation; the
+    classic rate is the answer where it loses more.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -1,4 +1,4 @@
-"""Compiled loops over words and windows, which `enumeration`, `halves.groups` and `detours` explain."""
+"""Compiled loops over words and windows, which `enumeration`, `halves.tables` and `detours` explain."""
 
 from __future__ import annotations
 

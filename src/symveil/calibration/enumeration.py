@@ -17,9 +17,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.counting_loops import largest_losses, totals_of, weights_by_drop
 from symveil.calibration.limits import LIMITS, CalibrationLimits
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How

@@ -1,14 +1,14 @@
 """The largest rate at which any two words lose at most ρ for each position in which they differ.
 
-See docs/theory/beyond-b.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
-words of the language: so the whole promise is one number for each length of a block, L(ℓ) ≤ ρℓ (Theorem 1). By what the
-words allow:
+See docs/theory/certificates.md, *Graceful certificates*. Two words of a chain differ in maximal blocks, and swapping
+them one by one passes through words of the language: so the whole promise is one number for each length of a block,
+L(ℓ) ≤ ρℓ (Theorem 2.7). By what the words allow:
 
 * at most 10⁴ words: all pairs are compared (`enumeration`): exact;
 * words that are halves: blocks of few symbols are compared, and for longer ones the largest Z over the smallest is
-  enough (Theorem 2): certified;
-* other chains of some hundred states: shortest paths over windows of boxes for all lengths (Theorem 3), and the search
-  over blocks for the few short lengths where these do not do: certified.
+  enough (`halves/blocks.py`): certified;
+* other chains of some hundred states: shortest paths over windows of boxes for all lengths (Theorem 2.10), and the
+  search over blocks for the few short lengths where these do not do: certified.
 
 The loss may fall where the rate rises, so that each rate which is used is proved itself.
 """
@@ -22,22 +22,25 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates, language_digest
-from symveil.calibration.bracket import Bracket
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
-from symveil.calibration.costs.blocks import root_work
+from symveil.calibration.costs.blocks import LossyPair, root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.outcome import LossyPair
-from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
+from symveil.calibration.costs.pairs import Bracket, Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
-from symveil.calibration.effort import is_compared_by_halves, is_quick_by_halves, splits
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
-from symveil.calibration.halves.groups import Worst
-from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.limits import LIMITS
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, begin_search, largest_rate, rounded_down
+from symveil.calibration.halves.tables import HalfTables, Worst
+from symveil.calibration.limits import LIMITS, is_compared_by_halves, is_quick_by_halves, splits
+from symveil.calibration.search import (
+    EXACT_EVALUATIONS,
+    EXACT_TOLERANCE,
+    CertifiedRate,
+    ProvedLoss,
+    begin_search,
+    largest_rate,
+    rounded_down,
+)
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -75,20 +78,9 @@ def certified_graceful_rate(
     classic one is proved. Answers are cached (`answers`); what comes from the disk is proved again
     before it is used: one evaluation instead of a search.
 
-    Parameters
-    ----------
-    weighting
-        Words of a model with the Hamming distance, and any prior.
-    per_position
-        ρ = ε/b.
-    thorough
-        Whether words of many lengths get a certificate that takes minutes for some of the lengths.
-    of_many_lengths
-        Whether words of other lengths are released too: then one proof is made for many of them where there is one.
-    progress
-        Gets how much of the search is done.
-    claimed
-        A rate to be proved, in one evaluation; None: the largest is searched for.
+    `per_position` is ρ = ε/b. Unless `thorough`, words of many lengths get no certificate that takes minutes for some
+    of the lengths; `of_many_lengths` says that there are others: then one proof is made for many of them where there is
+    one. A claimed rate is proved in one evaluation.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -202,16 +194,8 @@ class GracefulProof:
 
         Where the comparison ended at a pair that loses more, `reached` is what that one loses.
 
-        Parameters
-        ----------
-        rate
-            η.
-        most
-            ρ: what is to be proved.
-        to_the_end
-            Whether all words that are halves are compared, also after some that lose more.
-        progress
-            Gets how much is done and of how much; may raise an exception to end it.
+        `most` is ρ, which is to be proved. With `to_the_end` all words that are halves are compared, also after some
+        that lose more.
         """
         if rate > _LARGEST_RATE:
             return ProvedLoss(2 * rate, "classic")
@@ -223,7 +207,7 @@ class GracefulProof:
     # --- words that are halves -------------------------------------------------------------------
 
     def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> ProvedLoss | None:
-        """Theorem 2; None where weights leave the range of floats."""
+        """Theorem 2.14; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
         if not tables.is_bounded:
@@ -253,7 +237,7 @@ class GracefulProof:
     # --- detours of all lengths ------------------------------------------------------------------
 
     def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> ProvedLoss:
-        """Theorem 3, and the search over blocks for the short ones that it leaves."""
+        """Theorem 2.10, and the search over blocks for the short ones that it leaves."""
         progress(0, 100)
         graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
         if not graph.is_bounded:

@@ -39,8 +39,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.search import largest_rate
+from symveil.calibration.search import CertifiedRate, largest_rate
 from symveil.languages.edit_distance import distance_table
 from symveil.languages.graph import WordGraph
 from symveil.languages.open import BoundedLanguage, OpenRuns

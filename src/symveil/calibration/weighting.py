@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import language_digest, question_digest
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.run_weights import RunWeights

@@ -22,9 +22,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from symveil.calibration.certificate import ProvedLoss
 from symveil.calibration.costs.graph import Booleans, Integers
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights

@@ -15,16 +15,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, summed
-from symveil.central.event_times import Entries
+from symveil.central.cells import GRID, MOST_CELLS, Entries, Read, cell_name, summed
 from symveil.central.noise import Neighbours, Query
-from symveil.central.support import Support
 from symveil.central.time_law import tilted
 from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of
-from symveil.central.word_law import Floats, column_of
+from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
-from symveil.estimation.statistics import Indices
-from symveil.estimation.table import projected
+from symveil.estimation.table import Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import PublicValues
 from symveil.randomness import BitSource, RecordKey
@@ -113,16 +110,7 @@ def attribute_cells(values: PublicValues, row_of_activity: Indices, symbols: Seq
 def attribute_rows(codes: Codes, lengths: Lengths, symbols: int, persons: float, least: float) -> Indices:
     """The row of each activity: its own where some words of the released law expect enough weight in it.
 
-    Parameters
-    ----------
-    codes, lengths
-        Words of the released law.
-    symbols
-        How many activities there are.
-    persons
-        How many persons there are by released tables.
-    least
-        The weight that a row needs.
+    `persons` is by released tables; a row needs at least the weight `least`.
     """
     own = codes.astype(np.int64)
     share = Entries(waits_of(lengths)[0], own, own).shared() / GRID
@@ -135,20 +123,8 @@ def attribute_sums(
 ) -> list[int]:
     """The sums of an attribute by row and value.
 
-    Parameters
-    ----------
-    read
-        Reads all legal words with their attributes.
-    index
-        Which attribute.
-    support
-        The lengths of words that count.
-    row_of_activity, size
-        The rows, and how many values there are.
-    of_cases
-        Whether the value of a case is that of its first event.
-    cut
-        Whether longer words count with their first events, or not at all.
+    `cut`: whether longer words count with their first events, or not at all. The value of a case is that of its first
+    event.
     """
     parts = []
     for batch in read():

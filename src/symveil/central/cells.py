@@ -4,6 +4,10 @@ What persons add to a table: whole numbers on a public grid, so that no person a
 
 A person with k counted things in all of their words adds ⌊M·min(1, L/k)⌋ to the cell of each, M = 2³². Together that
 is at most L·M, so the tables of two files that differ by one person differ by at most L·M in L1.
+
+Starts, waits and cycles of cases, and what a person adds for them: at most M together. Only events that count in the
+tables of words count here: those of legal cases of the public lengths, of a longer case the first ones. A wait counts
+if both its times are known and of one kind, a start if the first time is, a cycle if both its ends are.
 """
 
 from __future__ import annotations
@@ -11,15 +15,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.estimation.statistics import Batch, Indices, Statistic, read_statistic, windows
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.table import Batch, Indices, windows
 from symveil.languages.graph import WordGraph
 from symveil.models.alphabet import Lengths
+from symveil.models.times import MICROSECONDS, UNKNOWN, Stamps, WallClock, wall_seconds
 
 GRID = 1 << 32
 """M: one counted thing, in the smallest steps that a table knows."""
@@ -84,15 +90,6 @@ class PersonCounts:
 def contributed(cells: Table, batches: Iterable[Batch], weights: Indices) -> list[int]:
     """The sums of what persons add, for each cell, as Python's whole numbers: no file is too large for them.
 
-    Parameters
-    ----------
-    cells
-        The public cells.
-    batches
-        All words.
-    weights
-        What each person adds for one counted thing.
-
     >>> from symveil.central.cells import cells_of
     >>> batch = Batch(np.array([0, 1, 1], dtype=np.int32), np.array([3]), np.array([0]))
     >>> table = cells_of("visits", symbols=2, longest=9)
@@ -113,13 +110,7 @@ def contributed_each(tables: Sequence[Table], batches: Iterable[Batch], weights:
 
 
 class ExactSums:
-    """Sums of whole numbers below 2⁶³, for each cell: no file is too large for them.
-
-    Parameters
-    ----------
-    size
-        How many cells there are.
-    """
+    """Sums of whole numbers below 2⁶³, for each cell: no file is too large for them."""
 
     def __init__(self, size: int) -> None:
         self._above, self._below = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -265,18 +256,8 @@ def cells_of(
 ) -> Cells:
     """The public cells of a statistic over an alphabet, a model's moves, or zones.
 
-    Parameters
-    ----------
-    statistic
-        visits, first, last, transitions, od, ngrams:K, lengths or directly-follows.
-    symbols
-        How many symbols there are.
-    longest
-        The longest word that counts.
-    graph
-        The model's graph: n-grams are those that it has a path for.
-    zones
-        The zone of each symbol, for origins and destinations.
+    Of a model n-grams are those that its graph has a path for. Zones are for origins and destinations only; words
+    longer than `longest` do not count.
 
     >>> table = cells_of("ngrams:2", symbols=3, longest=10)
     >>> len(table), table.codes()[5].tolist()
@@ -326,3 +307,105 @@ def _paths(graph: WordGraph, order: int, symbols: int) -> Indices:
         pairs = np.unique(numbers * graph.state_count + graph.target[edge])
         numbers, states = np.divmod(pairs, graph.state_count)
     return np.unique(numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class EventTimes:
+    """The times of the cases of a batch.
+
+    Parameters
+    ----------
+    started, start
+        Cases whose start is known, and what the wall clock shows then.
+    waited, wait, arrived
+        Events before which the wait is known; the wait in seconds (0 where it is negative); what the clock shows at the
+        event.
+    cycled, cycle
+        Cases whose cycle is known, and its seconds.
+
+    >>> stamps = Stamps(np.array([0, 61 * 10**6]), np.array([2, 2]))
+    >>> batch = Batch(np.array([0, 1]), np.array([2]), np.array([0]), stamps)
+    >>> times = EventTimes.of(batch, WallClock(), shortest=1, longest=9)
+    >>> times.wait.tolist(), times.cycle.tolist(), times.waited.tolist()
+    ([61], [61], [1])
+    """
+
+    started: Indices
+    start: Indices
+    waited: Indices
+    wait: Indices
+    arrived: Indices
+    cycled: Indices
+    cycle: Indices
+
+    @classmethod
+    def of(cls, batch: Batch, clock: WallClock, *, shortest: int, longest: int) -> Self:
+        """The times of the events that count in a batch.
+
+        Words shorter than the public lengths do not count, of longer ones the first so many events.
+        """
+        stamps = batch.stamps if batch.stamps is not None else Stamps.unknown(len(batch.codes))
+        kind, since = stamps.kind, stamps.microseconds
+        wall = wall_seconds(stamps, clock)
+        cases = np.flatnonzero(batch.lengths >= max(shortest, 1))
+        first = batch.starts[cases]
+        last = first + np.minimum(batch.lengths[cases], longest) - 1
+        started = kind[first] != UNKNOWN
+        whole = started & (kind[first] == kind[last])
+        long_enough = (batch.lengths >= max(shortest, 1))[batch.word] & (batch.position < longest)
+        events = np.flatnonzero(long_enough & (batch.position > 0))
+        events = events[(kind[events] != UNKNOWN) & (kind[events] == kind[events - 1])]
+        return cls(
+            started=cases[started],
+            start=wall[first[started]],
+            waited=events,
+            wait=np.maximum((since[events] - since[events - 1]) // MICROSECONDS, 0),
+            arrived=wall[events],
+            cycled=cases[whole],
+            cycle=np.maximum((since[last[whole]] - since[first[whole]]) // MICROSECONDS, 0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Everything that persons have for a table: whose it is, in which row, and in which column or how much.
+
+    Parameters
+    ----------
+    persons, rows, values
+        For each thing: the number of its person, its row, and its column or its value.
+    """
+
+    persons: Indices
+    rows: Indices
+    values: Indices
+
+    @classmethod
+    def gathered(cls, parts: Iterable[tuple[Indices, Indices, Indices]]) -> Self:
+        """All parts in one."""
+        nothing = np.zeros(0, dtype=np.int64)
+        columns = zip((nothing, nothing, nothing), *parts, strict=True)
+        return cls(*(np.concatenate(each).astype(np.int64) for each in columns))
+
+    def shared(self, most: int | Indices = GRID) -> Indices:
+        """What each thing adds, so that a person adds at most `most` in all: ⌊most/(r·n)⌋ where the person has n things
+        in its row, and things in r rows.
+
+        `most` is a number, or one for each thing, the same for all things of a person.
+
+        >>> own = Entries(np.array([0, 0, 0, 1]), np.array([2, 2, 5, 2]), np.array([0, 1, 0, 0]))
+        >>> (own.shared(12)).tolist()
+        [3, 3, 6, 12]
+        """
+        if not len(self.persons):
+            return self.persons
+        width = int(self.rows.max()) + 1
+        pairs, which, times = np.unique(self.persons * width + self.rows, return_inverse=True, return_counts=True)
+        rows_of = np.bincount(pairs // width)
+        return np.asarray(most // (rows_of[self.persons] * times[which]), dtype=np.int64)
+
+    def each_alike(self, most: int | Indices = GRID) -> Indices:
+        """What each thing adds where all things of a person add the same: ⌊most/n⌋ of n things."""
+        if not len(self.persons):
+            return self.persons
+        return np.asarray(most // np.bincount(self.persons)[self.persons], dtype=np.int64)

@@ -216,12 +216,7 @@ class CountTerms:
         """The queries of a count, the table itself last; where the bound is "auto", the bins it is chosen from are
         first.
 
-        Parameters
-        ----------
-        name
-            Of the statistic.
-        chosen
-            What one person adds at most to the table.
+        `chosen` is what one person adds at most to the table.
 
         >>> terms = CountTerms(epsilon=Fraction(1), bound="auto", neighbours="replace")
         >>> [each.name for each in terms.queries("visits", 8)]
@@ -238,16 +233,7 @@ class CountTerms:
     ) -> tuple[tuple[Query, ...], float | None]:
         """The queries of a count: a bound that is not given is bought first, privately; and the share it cuts off.
 
-        Parameters
-        ----------
-        name
-            Of the statistic.
-        counted
-            How many counted things persons have: a secret.
-        cells
-            How many cells there are; None: a secret.
-        keys
-            Where noise comes from.
+        `counted` is a secret; the number of cells is None where it is one too.
         """
         if self.bound != "auto":
             return self.queries(name, 1 if self.bound == "normalised" else self.bound), None
@@ -266,18 +252,8 @@ class CountTerms:
     ) -> tuple[tuple[Query, ...], list[int], float | None]:
         """The queries of a count, the sums for the last one, and the share that its bound cuts off.
 
-        Parameters
-        ----------
-        name
-            Of the statistic.
-        cells
-            The public cells.
-        read
-            Reads all legal words; their groups are persons, numbered from 0.
-        persons
-            How many persons there are. It is a secret, and nothing but the sums depends on it.
-        keys
-            Where noise comes from.
+        The groups of words are persons, numbered from 0. How many there are is a secret, and nothing but the sums
+        depends on it.
         """
         counted = PersonCounts.of(cells, read(), persons)
         queries, share = self.bounded(name, counted, len(cells), keys)
@@ -289,23 +265,11 @@ def private_counts(
 ) -> PrivateCounts:
     """Count with one ε per person.
 
-    Parameters
-    ----------
-    cells
-        The public cells.
-    read
-        Reads all legal words; their groups are persons, numbered from 0.
-    persons
-        How many persons there are. It is a secret, and nothing but the sums depends on it.
-    terms
-        What each person loses and adds at most.
-    names
-        The names of symbols or zones.
-    keys
-        Where noise comes from: the same keys draw the same noise.
+    The groups of words are persons, numbered from 0. How many there are is a secret, and nothing but the sums depends
+    on it. The same keys draw the same noise.
 
     >>> from symveil.central.cells import cells_of
-    >>> from symveil.estimation.statistics import Batch
+    >>> from symveil.estimation.table import Batch
     >>> words = Batch(np.array([0, 1, 1] * 500, dtype=np.int32), np.full(500, 3), np.arange(500))
     >>> table = private_counts(
     ...     cells_of("visits", symbols=2, longest=9), lambda: [words], 500, CountTerms(epsilon=Fraction(1), bound=3),
@@ -334,16 +298,7 @@ def chosen_bound(
     bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret, the second part
     is what a threshold hides: that of `NOMINAL_CELLS` cells just below it, and everything at most.
 
-    Parameters
-    ----------
-    bins
-        Noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things.
-    cells
-        How many cells the table has.
-    threshold
-        Where that is a secret: the least count that is shown, for a bound.
-    epsilon
-        Of everything together.
+    `bins` are noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things, ε is that of everything together.
 
     >>> bound, share = chosen_bound([900.0, 30.0, 500.0, 0.0, 190.0], cells=100, epsilon=Fraction(1))
     >>> bound, round(share, 3)

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from symveil.central.noise import NoisyTable, length_shares
-from symveil.central.support import Support
-from symveil.central.word_law import Expected, Floats, Parameters, Trellis, no_parameters
-from symveil.estimation.statistics import Indices
-from symveil.pictures.road_map import Road
+from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
+from symveil.estimation.table import Indices
+from symveil.pictures.maps import Road
 
 FARTHEST = 12.0
 """How far a parameter goes from where it begins: a factor of e¹², as good as never or always."""
@@ -66,14 +65,8 @@ class Solved:
 def fitted(support: Support, tables: dict[str, NoisyTable], classes: Classes | None = None) -> Parameters:
     """The parameters of the law that the tables speak for.
 
-    Parameters
-    ----------
-    support
-        The graph, the zones and the lengths.
-    tables
-        Noisy tables, named as the features are. In that of moves each word counts 1 in all, shared among its moves.
-    classes
-        What cells have in common by the public map: turns, how far zones are from each other.
+    Tables are named as the features are; in that of moves each word counts 1 in all, shared among its moves. Classes
+    are what cells have in common by the public map.
     """
     return solved(support, tables, classes).parameters
 
@@ -246,16 +239,7 @@ def lower_quartile(shares: Floats, shortest: int) -> int:
 def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: float) -> Parameters:
     """The parameters of the law that a table of moves speaks for.
 
-    Parameters
-    ----------
-    support
-        The moves, the lengths, and where positions are split.
-    shares
-        Of each length.
-    table
-        Starts, moves and ends with noise, as `LogMoves` counts them.
-    clear
-        Cells below this count as 0.
+    The table is that of `LogMoves`; cells below `clear` count as 0. `shares` are those of the lengths.
     """
     values = np.where(table.values >= clear, table.values, 0.0)
     fit = _Fit.of(support, LOG_FITTED, shares, {})
@@ -281,14 +265,7 @@ RINGS = 8
 def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[str]) -> Classes:
     """The classes of moves and of pairs of zones on a map; none where places are not known.
 
-    Parameters
-    ----------
-    support
-        The moves and the zones.
-    roads
-        Where symbols lie, as the two ends of a road or twice the same point.
-    symbols
-        The names of the symbols.
+    A symbol is a road with two ends, or twice the same point.
     """
     if not roads:
         return {}
@@ -319,12 +296,7 @@ _METRES_PER_DEGREE = 111_320.0
 def link_lengths(roads: Mapping[str, Road], symbols: Sequence[str]) -> Floats | None:
     """How long each link is, in metres; None where symbols are points, which have no length.
 
-    Parameters
-    ----------
-    roads
-        Where symbols lie, in degrees or in metres.
-    symbols
-        The names of the symbols.
+    Roads are in degrees or in metres.
     """
     ends = np.array([roads[symbol] for symbol in symbols], dtype=np.float64)
     way = ends[:, 1] - ends[:, 0]

@@ -19,11 +19,10 @@ from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.support import Support
 from symveil.central.time_law import TimeLaw, learn_times
 from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
-from symveil.central.word_law import FEATURES, Floats, Parameters, Trellis, no_parameters
-from symveil.estimation.statistics import Batch, Indices
+from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
+from symveil.estimation.table import Batch, Indices
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import PublicValues
@@ -113,18 +112,7 @@ class LearnedLaw:
     ) -> tuple[LearnedLaw, tuple[Query, ...]]:
         """The same law with a law of times, learned from the same words, and the queries that it cost.
 
-        Parameters
-        ----------
-        settings, steps
-            What is public about times.
-        read
-            Reads all legal words with their times.
-        cut
-            Whether longer words count with their first events.
-        epsilon, neighbours
-            What each person loses at most by times, and between which files.
-        keys
-            Where noise comes from.
+        `cut`: whether longer words count with their first events. ε is that of times.
         """
         times, queries = learn_times(
             self.support, self.symbols, self._judging_words(keys), settings, steps, read,
@@ -144,18 +132,7 @@ class LearnedLaw:
     ) -> tuple[LearnedLaw, tuple[Query, ...]]:
         """The same law with laws of attributes, and the queries that they cost.
 
-        Parameters
-        ----------
-        attributes
-            Their public values.
-        read
-            Reads all legal words with their attributes.
-        cut
-            Whether longer words count with their first events.
-        epsilon, neighbours
-            What each person loses at most by each attribute, and between which files.
-        keys
-            Where noise comes from.
+        `cut`: whether longer words count with their first events. ε is that of each attribute.
         """
         laws, queries = learn_attributes(
             attributes, self.support, self.symbols, self._judging_words(keys), read,
@@ -214,24 +191,8 @@ def learn_law(
     Each person adds 1 in all to each table, shared among everything of theirs: the law is that of a random word of a
     random person.
 
-    Parameters
-    ----------
-    support
-        The moves, the zones and the lengths.
-    read
-        Reads all legal words; their groups are persons, numbered from 0.
-    persons
-        How many persons there are.
-    symbols, zone_names
-        Names, for the result.
-    rules
-        Declared ones, which words of the law obey.
-    classes
-        What moves and pairs of zones have in common by the public map.
-    epsilon, neighbours
-        What each person loses at most, and between which files.
-    keys
-        Where noise comes from.
+    The groups of words are persons, numbered from 0. Words of the law obey the declared rules; classes are what moves
+    and pairs of zones have in common by the public map.
     """
     queries = law_queries(epsilon, neighbours)
     tables: dict[str, NoisyTable] = {}
@@ -406,22 +367,7 @@ def learn_log(
     starts, moves and ends, those of the first q positions apart from later ones, where q is the lower quartile of the
     released lengths. What follows reads released numbers only.
 
-    Parameters
-    ----------
-    support
-        The moves and the lengths.
-    read
-        Reads all legal words; their groups are persons, numbered from 0.
-    persons
-        How many persons there are.
-    symbols
-        The names of activities.
-    rules
-        Declared ones, which words obey beside those that are learned.
-    epsilon, neighbours
-        What each person loses at most, and between which files.
-    keys
-        Where noise comes from.
+    The groups of words are persons, numbered from 0. Words obey the declared rules beside those that are learned.
     """
     tables: list[LogTable] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)

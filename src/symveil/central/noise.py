@@ -49,7 +49,7 @@ class Query:
     another the difference, and so the scale, is twice as large.
 
     With a δ the cells are not public but those that occur, and only those are shown whose noisy sum reaches the
-    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, claim 4).
+    `threshold`. The promise is (ε, δ) then (docs/theory/central.md, Theorem 5.4).
     """
 
     name: str
@@ -105,14 +105,7 @@ class Query:
         otherwise (another bound, another split of positions), the question is another one and so is its noise: the
         difference of two such tables is never exact.
 
-        Parameters
-        ----------
-        table
-            The sums.
-        keys
-            Where noise comes from.
-        cells
-            The names of the cells, by their content and not by their number (`contributions.cell_name`).
+        Cells are named by their content and not by their number (`cells.cell_name`).
         """
         names = keys.names([self._noise_name + cell for cell in cells])
         streams = keys.streams(names)
@@ -125,13 +118,7 @@ class Query:
         return math.sqrt(2) * float(self.scale / GRID)
 
     def released(self, table: Sequence[int], keys: RecordKey, *, cells: Sequence[bytes]) -> NoisyTable:
-        """The same table in counted things, beside the deviation of its noise.
-
-        Parameters
-        ----------
-        table, keys, cells
-            As `answered` takes them.
-        """
+        """The same table in counted things, beside the deviation of its noise."""
         values = np.array([value / GRID for value in self.answered(table, keys, cells=cells)])
         return NoisyTable(values=values, deviation=self.deviation)
 

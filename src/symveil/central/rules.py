@@ -20,12 +20,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.support import MOST_SUMS, Support
-from symveil.central.word_law import Floats, Parameters, Trellis, draw_words
+from symveil.central.word_law import MOST_SUMS, Floats, Parameters, Support, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
-from symveil.estimation.statistics import Batch, Indices
-from symveil.languages.any_length import runs_of_any_length
+from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import Model, WordGraph, word_graph
+from symveil.languages.language import runs_of_any_length
 from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
 
@@ -121,15 +120,7 @@ class Visited:
 
 
 def product(support: Support, parameters: Parameters, machine: Machine) -> tuple[Support, Parameters, Indices]:
-    """The law of the words that a machine accepts, and the state of the old law for each state of the new one.
-
-    Parameters
-    ----------
-    support, parameters
-        The law.
-    machine
-        What reads its words.
-    """
+    """The law of the words that a machine accepts, and the state of the old law for each state of the new one."""
     pairs, begins, (source, target, move) = _reached(support, machine)
     own, state = np.divmod(pairs, machine.width)
     grown = replace(

@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_CELLS, Read, cell_name, cells_of, summed
-from symveil.central.event_times import Entries, EventTimes
+from symveil.central.cells import GRID, MOST_CELLS, Entries, EventTimes, Read, cell_name, cells_of, summed
 from symveil.errors import ParameterError, TooLargeError, either
-from symveil.estimation.statistics import Batch, Indices, Statistic
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import WordGraph
 from symveil.models.times import (
     WEEKDAYS,
@@ -352,19 +352,8 @@ def time_cells(
 ) -> TimeCells:
     """The public cells of a question over an alphabet, a model's moves, or zones.
 
-    Parameters
-    ----------
-    question
-        What is counted.
-    symbols
-        How many symbols there are.
-    longest
-        The longest word that counts.
-    graph
-        The model's graph: moves are those that it has.
-    zones
-        The zone of each symbol: starts are counted by the zone of the first symbol too, cycle times by the zones of the
-        first and the last one.
+    Moves are those of the model's graph. With zones starts are counted by the zone of the first symbol too, cycle times
+    by the zones of the first and the last one.
 
     >>> len(time_cells(TimeQuestion(kind="starts", by="hour"), symbols=3, longest=9))
     24

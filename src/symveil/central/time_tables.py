@@ -18,11 +18,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, Read, cell_name, summed
-from symveil.central.event_times import Entries, EventTimes
+from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, summed
 from symveil.central.noise import Neighbours, Query
-from symveil.central.support import Support
-from symveil.estimation.statistics import Indices
+from symveil.central.word_law import Support
+from symveil.estimation.table import Indices
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.numbers.rationals import spelled
@@ -121,12 +120,7 @@ class Steps:
     def of(cls, support: Support, lengths: NDArray[np.float64] | None = None) -> Self:
         """Those of a support: rows by move, pooled by activity; with lengths by link, pooled by octaves of the length.
 
-        Parameters
-        ----------
-        support
-            The moves.
-        lengths
-            How long each symbol is, in metres.
+        `lengths` are those of symbols, in metres.
         """
         order = np.argsort(support.source * support.symbols + support.target)
         source, target = support.source[order], support.target[order]
@@ -178,14 +172,7 @@ class Rows:
     def chosen(cls, steps: Steps, weight: NDArray[np.float64], least: float) -> Self:
         """The rows that are heavy enough; the others by group where those are, and all that is left in one row.
 
-        Parameters
-        ----------
-        steps
-            The moves.
-        weight
-            The expected weight of each move.
-        least
-            What a row needs.
+        A row needs at least the expected weight `least`.
         """
 
         def heavy(keys: Indices, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -230,10 +217,7 @@ def among_all(names: Sequence[str]) -> list[str]:
 def row_rule(steps: Steps) -> dict[str, object]:
     """What decides rows and bins beside the declared parameters, for the stamp of a release.
 
-    Parameters
-    ----------
-    steps
-        The moves; the lengths of links decide the bins of waits, which their names do not say.
+    It has the lengths of links, because they decide the bins of waits, which their names do not say.
     """
     return {
         "own row": OWN_ROW,
@@ -297,16 +281,7 @@ class PersonTimes:
     ) -> Self:
         """Look through all words once.
 
-        Parameters
-        ----------
-        read
-            Reads all legal words with their times.
-        steps, settings
-            What is public.
-        shortest, longest
-            The public lengths.
-        cut
-            Whether longer words count with their first events, or not at all.
+        `cut`: whether longer words count with their first events, or not at all.
         """
         parts: list[tuple[Indices, ...]] = []
         grid, clock = settings.grid, settings.clock
@@ -410,14 +385,8 @@ def clock_rows(
 ) -> Indices:
     """The row of each activity in the table of hours: its own where enough long waits are expected to end at it.
 
-    Parameters
-    ----------
-    steps, codes, lengths, persons
-        The moves, and words of the released law.
-    long_share
-        Of each move, how likely its wait is long, by the released table of waits.
-    least
-        The weight that a row needs.
+    `long_share`: how likely the wait of each move is long, by the released table of waits. A row needs at least the
+    weight `least`.
     """
     word, at = waits_of(lengths)
     likely = long_share[steps.number(codes[at - 1], codes[at])]

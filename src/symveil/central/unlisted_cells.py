@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID, STATISTICS, PersonCounts, Read, cell_name
 from symveil.central.counts import CountTerms, PrivateCounts
 from symveil.errors import ParameterError
-from symveil.estimation.statistics import Batch, Indices, Statistic, windows
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import Batch, Indices, windows
 from symveil.randomness import RecordKey
 
 _SELECTION = b"kept\0"
@@ -112,22 +113,9 @@ def selected_counts(
 ) -> PrivateCounts:
     """Count with (ε, δ) per person, over whatever cells there are.
 
-    Parameters
-    ----------
-    statistic
-        What is counted.
-    read
-        Reads all words; their groups are persons, numbered from 0.
-    persons
-        The names of all persons, in the order of their numbers: a secret.
-    terms
-        What each person loses and adds at most, with a δ.
-    name
-        The name of a symbol by its code, once all words were read. Only names of rows that are shown are released.
-    longest
-        The longest word that counts.
-    keys
-        Where noise comes from: the same keys draw the same noise.
+    The groups of words are persons, numbered from 0 in the order of their names, which are a secret. Names of symbols
+    are read once all words were read, and only those of rows that are shown are released. The same keys draw the same
+    noise.
 
     >>> from fractions import Fraction
     >>> from symveil.estimation.statistics import read_statistic

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options
+from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options
+from symveil.cli.options import json_option, number_option, out_option, time_option
 from symveil.cli.output import command, print_result, require_suffix
-from symveil.cli.single_options import json_option, number_option, out_option, time_option
-from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:

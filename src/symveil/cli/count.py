@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, WIDE_FORM, named_options
-from symveil.cli.options import public_support
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, WIDE_FORM, named_options, read_confidence
+from symveil.cli.options import epsilon_option, file_option, json_option, out_option, public_support, time_option
 from symveil.cli.output import (
     command,
     print_json,
@@ -18,8 +18,6 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import epsilon_option, file_option, json_option, out_option, time_option
-from symveil.cli.values import PATH, read_confidence
 
 
 @command(

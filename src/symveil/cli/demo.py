@@ -13,13 +13,11 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import named_options
+from symveil.cli.field_options import PATH, named_options
+from symveil.cli.options import choice_option, json_option, number_option
 from symveil.cli.output import command, print_json, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import choice_option, json_option, number_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError
-from symveil.numbers.progress import named
 
 
 @command("demo", example="symveil demo --out demo-out")
@@ -38,6 +36,7 @@ def demo_command(out: Path, as_json: bool) -> None:
     The report is one HTML page: true and private trips on a map, what an analyst still learns from them, with
     intervals, what an analyst cannot learn, and what the published mechanisms would have made of the same trips.
     """
+    from symveil.numbers.progress import named
     from symveil.tasks.demo import EPSILONS, run_demo
     from symveil.tasks.demo_report import write_report
 
@@ -95,6 +94,7 @@ def reproduce_command(paper: str | None, plots: Path | None, suffix: str, as_jso
 
     PAPER is jones2019, benvenuti2026, zhao2025 or chistikov2019; by default all of them.
     """
+    from symveil.numbers.progress import named
     from symveil.tasks.reproduce.figures import reproduce
 
     with progress_bar("reproducing") as progress:

@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, WIDE_FORM, named_options, options_of
-from symveil.cli.output import command, print_result, require_different, require_suffix
-from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import (
+from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options, options_of
+from symveil.cli.options import (
     choice_option,
     file_option,
     json_option,
@@ -20,7 +18,8 @@ from symveil.cli.single_options import (
     secret_option,
     unobservable_option,
 )
-from symveil.cli.values import PATH
+from symveil.cli.output import command, print_result, require_different, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.errors import InputError
 
 
@@ -86,10 +85,9 @@ def enforce_command(
     first, and symveil check rechecks its manifest. Exit status 0: enforced; 1: cannot be, and for which observation.
     """
     from symveil.formats.sequences.columns import ColumnOptions
-    from symveil.parameters.declaration import described
+    from symveil.parameters import described
     from symveil.tasks import enforce_options as options
-    from symveil.tasks.enforce import enforce_by_function, enforce_by_policy
-    from symveil.tasks.enforce_report import enforcement_report
+    from symveil.tasks.enforce import enforce_by_function, enforce_by_policy, enforcement_report
     from symveil.tasks.opacity import load_system
     from symveil.tasks.parameters import RunOptions
 

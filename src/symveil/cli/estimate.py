@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import named_options
+from symveil.cli.field_options import PATH, named_options, read_confidence
+from symveil.cli.options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.output import (
     command,
     print_json,
@@ -16,10 +17,8 @@ from symveil.cli.output import (
     require_not_read,
     require_suffix,
 )
-from symveil.cli.single_options import choice_option, file_option, json_option, number_option, out_option
-from symveil.cli.values import PATH, read_confidence
 from symveil.errors import ParameterError
-from symveil.estimation.names import CHOICES
+from symveil.estimation.statistics import CHOICES
 
 
 @command("estimate", example="symveil estimate private.csv --statistic ngrams:2 --model examples/roads.json")

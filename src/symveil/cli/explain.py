@@ -11,12 +11,13 @@ from symveil.cli.field_options import options_of
 from symveil.cli.options import (
     MechanismOptions,
     WordOptions,
+    json_option,
     mechanism_options_without_epsilon,
+    number_option,
     optional_word_options,
 )
 from symveil.cli.output import command, print_result, require_different, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option
 from symveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ def _explain_settings(
     as_json: bool,
 ) -> None:
     """Show what each ε gives on average; beside it what other mechanisms give, and plots of them, if requested."""
-    from symveil.tasks.draw import error_curves, save_curves
-    from symveil.tasks.explain_report import explain_settings, read_epsilons
+    from symveil.tasks.draw import error_curves, explain_settings, read_epsilons, save_curves
 
     notes, epsilons = list[str](), str(mechanism.epsilon)
     language, choice = source.without_word(mechanism.at(read_epsilons(epsilons)[0]), length, notes)

@@ -11,11 +11,17 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options
-from symveil.cli.options import public_support
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options
+from symveil.cli.options import (
+    epsilon_option,
+    file_option,
+    json_option,
+    number_option,
+    out_option,
+    public_support,
+    time_option,
+)
 from symveil.cli.output import command, print_result
-from symveil.cli.single_options import epsilon_option, file_option, json_option, number_option, out_option, time_option
-from symveil.cli.values import PATH
 from symveil.errors import ParameterError
 
 _LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symveil.cli.field_options import named_options
-from symveil.cli.options import read_adjacency_option
+from symveil.cli.field_options import OneOf, named_options
+from symveil.cli.options import file_option, json_option, out_option, read_adjacency_option
 from symveil.cli.output import command, group, print_result
-from symveil.cli.single_options import file_option, json_option, out_option
-from symveil.cli.values import OneOf
 from symveil.errors import ParameterError
-from symveil.reports.report import text_report
 
 if TYPE_CHECKING:
     from symveil.ledger.units import Compares, Unit
@@ -163,6 +160,7 @@ def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool
     one have cost of it); where both words and persons have budgets also books (what is left in each), and whole_words
     (what is lost where all words of the person are replaced by others of the same lengths).
     """
+    from symveil.reports.report import text_report
     from symveil.tasks.budgets import export_ledger
 
     count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)

@@ -14,16 +14,15 @@ import sys
 from typing import NoReturn
 
 import click
-from click.shell_completion import shell_complete
 
 from symveil import __version__
-from symveil.cli.check import check_command
 from symveil.cli.compare import compare_command
 from symveil.cli.count import count_command
 from symveil.cli.demo import demo_command, reproduce_command, studio_command
 from symveil.cli.enforce import enforce_command
 from symveil.cli.estimate import estimate_command
 from symveil.cli.explain import explain_command
+from symveil.cli.field_options import advice_for, as_typed, named_as_typed, usage_message
 from symveil.cli.learn import learn_command, synthesize_command
 from symveil.cli.ledger import ledger_command
 from symveil.cli.opacity import opacity_command
@@ -32,10 +31,8 @@ from symveil.cli.privatize import privatize_command
 from symveil.cli.progress import interrupted_status
 from symveil.cli.release import audit_command, release_command
 from symveil.cli.symbols import alphabet_command, roads_command, symbols_command
-from symveil.cli.values import advice_for, as_typed, named_as_typed, usage_message
-from symveil.cli.verify import verify_command
+from symveil.cli.verify import check_command, verify_command
 from symveil.errors import InternalError, ParameterError, SymveilError, reason
-from symveil.reports.terminal import visible
 
 BAD_INPUT = 2
 READER_GONE = 141
@@ -83,6 +80,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         _prepare_streams()
         if instruction := os.environ.get(_COMPLETION):
+            from click.shell_completion import shell_complete
+
             sys.exit(shell_complete(cli, {}, "symveil", _COMPLETION, instruction))
         status = _run(typed)
         sys.stdout.flush()
@@ -151,5 +150,7 @@ def _prepare_streams() -> None:
 
 def _fail(message: str) -> NoReturn:
     with contextlib.suppress(Exception):  # where nothing can be said the status still says it
+        from symveil.reports.terminal import visible
+
         click.echo(f"symveil: error: {visible(' '.join(message.split()))}", err=True)
     sys.exit(BAD_INPUT)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.output import command, print_result, require_different, require_suffix
-from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import (
+from symveil.cli.field_options import PATH
+from symveil.cli.options import (
     file_option,
     json_option,
     k_option,
@@ -18,7 +17,8 @@ from symveil.cli.single_options import (
     secret_option,
     unobservable_option,
 )
-from symveil.cli.values import PATH
+from symveil.cli.output import command, print_result, require_different, require_suffix
+from symveil.cli.progress import progress_bar
 from symveil.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they add up to: a language and a mechanism."""
+"""Options that several commands share, each declared once with one wording; and what they add up to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from symveil.cli.field_options import Option, options_of
-from symveil.cli.values import PATH, STEP
+from symveil.cli.field_options import PATH, STEP, WHOLE_NUMBER, OneOf, Option, options_of
 from symveil.errors import InputError, ParameterError, WordError
-from symveil.parameters.declaration import parameters_of
 
 if TYPE_CHECKING:
     from symveil.languages.language import Language
@@ -263,6 +261,8 @@ def _mechanism_options(*, epsilon_required: bool) -> Option:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_object(**values: Any) -> Any:
+            from symveil.parameters import parameters_of
+
             kinds = (_mechanism_choice(), _cost_files())
             names = [[each.name for each in parameters_of(kind) if each.option is not None] for kind in kinds]
             typed, files = ({name: values.pop(name) for name in own if name not in not_here} for own in names)
@@ -277,3 +277,64 @@ def _mechanism_options(*, epsilon_required: bool) -> Option:
 
 mechanism_options = _mechanism_options(epsilon_required=True)
 mechanism_options_without_epsilon = _mechanism_options(epsilon_required=False)
+
+
+def choice_option(*names: str, of: tuple[str, ...], text: str) -> Option:
+    """One of a few words; the first is the default."""
+    return click.option(*names, type=OneOf(of), default=of[0], show_default=True, help=text)
+
+
+def file_option(*names: str, text: str) -> Option:
+    """A file to read or to write."""
+    return click.option(*names, metavar="FILE", type=PATH, help=text)
+
+
+def number_option(name: str, metavar: str, *, text: str, default: int | None = None, required: bool = False) -> Option:
+    """A whole number."""
+    # click takes a default of None for a value, with which nothing is missing
+    usual: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(name, metavar=metavar, type=WHOLE_NUMBER, required=required, help=text, **usual)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+
+k_option = click.option(
+    "--k", metavar="K|infinite", default="0", show_default=True, help="How many observations back: 0 is now."
+)
+
+notion_option = choice_option(
+    "--notion",
+    of=("weak", "strong", "initial", "separate-1", "separate-2", "joint-1", "joint-2"),
+    text="Which instants must stay hidden: see symveil opacity.",
+)
+
+secret_option = click.option(
+    "--secret", metavar="S", multiple=True, help="A secret state; replaces those of the file. Repeatable."
+)
+
+
+unobservable_option = click.option(
+    "--unobservable",
+    metavar="E",
+    multiple=True,
+    help="An event that the attacker does not see, beside those in the file; drawings (.dot) have none. Repeatable.",
+)
+
+
+def out_option(what: str, *, required: bool = True) -> Option:
+    """Where a result goes. Every command writes it whole or not at all, and replaces what is there."""
+    return click.option(
+        "--out", metavar="FILE", type=PATH, required=required, help=f"{what}; a file of that name is replaced."
+    )
+
+
+def epsilon_option(*, required: bool) -> Option:
+    """ε, exactly as it is typed."""
+    return click.option(
+        "--epsilon", metavar="E", required=required, help="Privacy budget: a decimal or a fraction, above 0."
+    )
+
+
+time_option = click.option(
+    "--time", metavar="COL", help="The column of times, ISO 8601 or as --date-format says; such as time:timestamp."
+)

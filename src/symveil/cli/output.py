@@ -5,27 +5,26 @@ What every command is made of: a name, an example that its help shows, and comma
 
 from __future__ import annotations
 
-import difflib
-import json
-import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.field_options import Lately
+from symveil.cli.field_options import Lately, as_typed
 from symveil.cli.progress import rest
-from symveil.cli.values import as_typed
 from symveil.errors import InputError, ParameterError, SymveilWarning, either
-from symveil.reports.report import Report
-from symveil.reports.terminal import CONTROLS, encodable, report_text, writable
+
+if TYPE_CHECKING:
+    from symveil.reports.report import Report
 
 
 def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
     """Say them on standard error, last, once everything has gone well: an error is the only line there."""
+    from symveil.reports.terminal import writable
+
     rest()
     warned = list(warnings)
     context = click.get_current_context(silent=True)
@@ -37,6 +36,10 @@ def print_notes(notes: Iterable[str], *, warnings: Iterable[str] = ()) -> None:
 
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on standard output, and nothing else there."""
+    import json
+
+    from symveil.reports.terminal import CONTROLS, encodable
+
     text = CONTROLS.sub(
         lambda match: f"\\u{ord(match[0]):04x}", json.dumps(document, ensure_ascii=False, allow_nan=False)
     )
@@ -46,6 +49,10 @@ def print_json(document: dict[str, object]) -> None:
 
 def print_report(report: Report) -> None:
     """A report on standard output."""
+    import shutil
+
+    from symveil.reports.terminal import report_text
+
     rest()
     stream = sys.stdout
     looking = stream.isatty()
@@ -66,6 +73,8 @@ def print_result(
 
 def print_line(text: str) -> None:
     """One line on standard output."""
+    from symveil.reports.terminal import writable
+
     click.echo(writable(text, sys.stdout))
 
 
@@ -165,6 +174,8 @@ class Group(click.Group):
         return result
 
     def _expected(self, ctx: click.Context, *, found: str) -> InputError:
+        import difflib
+
         names = self.list_commands(ctx)
         near = difflib.get_close_matches(found.strip("'").lower(), names, n=1, cutoff=0.7)
         advice = f"perhaps {near[0]} is meant" if near else f"see {ctx.command_path} --help"

@@ -6,14 +6,20 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, SIZES, WIDE_FORM, named_options, options_of
-from symveil.cli.options import LanguageOptions, MechanismOptions, language_options, mechanism_options
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options
+from symveil.cli.options import (
+    LanguageOptions,
+    MechanismOptions,
+    file_option,
+    json_option,
+    language_options,
+    mechanism_options,
+    out_option,
+    time_option,
+)
 from symveil.cli.output import command, print_result, require_not_read, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import file_option, json_option, out_option, time_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError
-from symveil.tasks.parameters import RunOptions
 
 
 @command(
@@ -36,11 +42,9 @@ from symveil.tasks.parameters import RunOptions
     help="With --ledger: who would be charged what, what a year would cost, and which answers estimate will be able to "
     "give; nothing is drawn, charged or written.",
 )
-@named_options(
-    *("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step"),
-)
+@named_options("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step")
 @time_option
-@options_of(RunOptions, "time_grid", "time_shift", "timezone", "time_share")
+@named_options("time_grid", "time_shift", "timezone", "time_share")
 @json_option
 def privatize_command(
     source_file: Path,

@@ -11,7 +11,6 @@ remembered: one that ends at `sys.unraisablehook` is sent again, and what report
 from __future__ import annotations
 
 import _thread
-import shutil
 import signal
 import sys
 import threading
@@ -21,10 +20,10 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from symveil.numbers.progress import Phases, Progress, reporting_to
-
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+
+    from symveil.numbers.progress import Progress
 
 # long enough for the callback that swallowed it to be over; a second swallowing is sent again in the same way
 AGAIN_AFTER = 0.01
@@ -135,6 +134,8 @@ class _Line:
     """What is shown of a command's progress."""
 
     def __init__(self) -> None:
+        from symveil.numbers.progress import Phases
+
         self.phases = Phases()
         self._looking = sys.stderr.isatty()
         self._lock = threading.Lock()
@@ -207,6 +208,8 @@ class _Line:
         if share is not None:
             full = int(share * _BAR)
             text = f"[{'#' * full}{'-' * (_BAR - full)}] {text}"
+        import shutil
+
         width = shutil.get_terminal_size().columns - 1
         with suppress(Exception):  # a terminal that went away
             sys.stderr.write(f"{_ERASE}{text[:width]}")
@@ -244,6 +247,8 @@ def progress_bar(label: str, *, passes: tuple[str, ...] = ()) -> Iterator[Progre
     try:
         if label:
             line.label(label, passes)
+        from symveil.numbers.progress import reporting_to
+
         with reporting_to(line.hear):
             yield line.tell
     finally:

@@ -12,13 +12,14 @@ from symveil.cli.options import (
     LanguageOptions,
     MechanismOptions,
     WordOptions,
+    json_option,
     language_options,
     mechanism_options,
+    number_option,
     word_options,
 )
 from symveil.cli.output import command, print_json, print_notes, print_result
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option, number_option
 
 
 @command("release", example="symveil release abcab --alphabet abc --epsilon 2 --count 3")
@@ -81,7 +82,7 @@ def audit_command(
     words of any length: those of up to --output-length are enumerated, and for longer ones the proved
     bound is reported.
     """
-    from symveil.tasks.audit import audit_choice
+    from symveil.tasks.release import audit_choice
 
     notes: list[str] = []
     choice = mechanism.choice(public_start=source.public_start)

@@ -13,13 +13,10 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, SIZES, WIDE_FORM, named_options
+from symveil.cli.field_options import EVENTS, PATH, SIZES, WIDE_FORM, named_options
+from symveil.cli.options import choice_option, file_option, json_option, out_option
 from symveil.cli.output import command, print_json, print_notes, print_report, print_result
-from symveil.cli.single_options import choice_option, file_option, json_option, out_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError, ParameterError
-from symveil.reports.report import facts_report
-from symveil.reports.terminal import visible
 
 
 @command(
@@ -92,8 +89,9 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
     that where it ends, and where it lies (wkt, or u_lon, u_lat, v_lon, v_lat), if that is known. Links become states of
     a Markov chain, in which one follows another where it begins where the other ends, all equally likely.
     """
-    from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_json import model_text
+    from symveil.formats.road_graphs import road_model
+    from symveil.reports.report import facts_report
     from symveil.storage.files import write_files
 
     made = road_model(graph, **columns)
@@ -123,6 +121,8 @@ def alphabet_command(source: Path, out: Path | None, as_json: bool, **reading: o
     IN is CSV, JSON Lines, Parquet or XES, each also gzipped. The log must be public: which symbols occur in a private
     one depends on single persons, and the list would reveal that without any epsilon.
     """
+    from symveil.reports.report import facts_report
+    from symveil.reports.terminal import visible
     from symveil.storage.files import write_text
     from symveil.tasks.learn import ONLY_PUBLIC, alphabet_of
 

@@ -1,4 +1,4 @@
-"""`symveil verify`."""
+"""`symveil verify` and `symveil check`: claims about a chain or a channel, and those of a manifest."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import options_of
+from symveil.cli.field_options import PATH, as_typed, options_of
+from symveil.cli.options import file_option, json_option
 from symveil.cli.output import command, print_result, require_suffix
 from symveil.cli.progress import progress_bar
-from symveil.cli.single_options import json_option
-from symveil.cli.values import PATH
 from symveil.errors import InputError
 
 
 def _question() -> type:
-    from symveil.tasks.verify_question import Question
+    from symveil.tasks.verify import Question
 
     return Question
 
@@ -38,8 +37,7 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     Its answers are exact; without --epsilon the smallest one is shown, for --delta or without any.
     """
     from symveil.formats.models.transition_tables import is_channel_table
-    from symveil.tasks.verify import privacy_curve_up_to
-    from symveil.tasks.verify_question import Question, read_question_about
+    from symveil.tasks.verify import Question, privacy_curve_up_to, read_question_about
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
 
@@ -71,3 +69,22 @@ def verify_command(chain: Path, symmetric: bool | None, ld: bool | None, as_json
     searched = None if question.has_level else delta or "0"
     print_result(verdict.document, verdict.report(searched=searched), as_json=as_json, notes=notes)
     return 1 if delta is not None and verdict.holds is not True else 0
+
+
+@command("check", example="symveil check private.csv.manifest.json --model examples/roads.json")
+@click.argument("manifest", metavar="MANIFEST", type=PATH)
+@file_option("--output", text="The private file, if it does not lie beside the manifest.")
+@click.option("--model", metavar="M", type=PATH, help="The model file, if it does not lie beside the manifest.")
+@json_option
+def check_command(manifest: Path, output: Path | None, model: Path | None, as_json: bool) -> int:
+    """Recheck a release's MANIFEST.
+
+    The output's bytes, the model, the guarantee, and that every word is legal. Exit status 0: all of it holds; 1: it
+    does not.
+    """
+    from symveil.tasks.check import check_manifest
+
+    result = check_manifest(manifest, output=output, model=model)
+    report = result.report(typed=lambda note: as_typed(note, check_command))
+    print_result(result.document, report, as_json=as_json)
+    return 0 if result.holds else 1

@@ -99,12 +99,7 @@ class TimedWords:
 def time_metrics(true: TimedWords, private: TimedWords, period: Period | None) -> dict[str, float | None]:
     """All metrics of times by name; None where a file has nothing that they are about.
 
-    Parameters
-    ----------
-    true, private
-        Both files.
-    period
-        The dates whose weeks are compared; None: from the first start of both files to the last.
+    `period` are the dates whose weeks are compared; without it, from the first start of both files to the last.
     """
     metrics: dict[str, float | None] = dict.fromkeys(TIME_METRICS)
     one, other = true.cycles(), private.cycles()

@@ -55,16 +55,8 @@ def send_everything(
 ) -> None:
     """The cheapest plan, in `sent`, a row for each column; its prices in `row_price` and `column_price`.
 
-    Parameters
-    ----------
-    cost
-        What a unit costs from each row to each column.
-    supply, demand
-        Whole numbers with the same sum; both are used up.
-    row_price, column_price
-        Prices that no pair contradicts, to begin with.
-    sent
-        Zeros, to be filled: what each column gets from each row.
+    Supply and demand have the same sum, and both are used up. The prices are such as no pair contradicts, and `sent`,
+    zeros, gets what each column gets from each row.
     """
     rows, columns = cost.shape[0], cost.shape[1]
     distance: NewFloats = np.empty(columns)

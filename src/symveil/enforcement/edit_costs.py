@@ -1,7 +1,7 @@
 """Functions of least cost in the worst case: least in total where that has a bound, otherwise on average per event.
 
 The game is solved with a discount so near to 1 that its optimal strategies are optimal in both senses
-(docs/theory/opacity-synthesis.md), in exact rationals, by strategy iteration.
+(docs/theory/chains-and-opacity.md), in exact rationals, by strategy iteration.
 """
 
 from __future__ import annotations

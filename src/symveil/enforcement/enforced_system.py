@@ -5,7 +5,7 @@ Nothing here knows how the filter was found.
 The least restrictive supervisor makes a system opaque by disabling events. It sees what the observer sees and disables
 controllable events, all of which are observable. Then the runs that show an observation are the same with and without
 it, so are the estimates, and what remains to be done is to keep the observations away from violations against what
-cannot be disabled (docs/theory/opacity-synthesis.md).
+cannot be disabled (docs/theory/chains-and-opacity.md).
 """
 
 from __future__ import annotations

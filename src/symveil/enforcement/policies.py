@@ -32,10 +32,9 @@ from symveil.enforcement.length_tables import AUTO, LengthTables
 from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import loss_of_laws
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.languages.any_length import AnyLength
 from symveil.languages.free import at_distance
 from symveil.languages.hamming_automaton import hamming_automaton
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.run_product import product_diagram
 from symveil.languages.runs import RunLanguage

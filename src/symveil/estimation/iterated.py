@@ -2,7 +2,7 @@
 
 Where words are those of a model the noise has no inverse that looks at one place at a time. But for any statistic g,
 with x₀ the released words and x_{j+1} a release of x_j, h_k = Σ_j (−1)^j C(k+1, j+1) g(x_j) has the bias
-−((I−P)^{k+1} g)(w): the sum telescopes (docs/theory/estimation.md). k = 1 is 2g(x₀) − g(x₁). Where P may have negative
+−((I−P)^{k+1} g)(w): the sum telescopes (docs/theory/central.md). k = 1 is 2g(x₀) − g(x₁). Where P may have negative
 eigenvalues every other iterate is taken, which puts P² in the place of P.
 """
 
@@ -137,10 +137,7 @@ class Iterates:
     def shares(self, rows: NDArray[np.int64]) -> EstimatedTable:
         """The same as shares of all cells in the same row: transitions, by the delta method.
 
-        Parameters
-        ----------
-        rows
-            The row of each cell.
+        `rows` has the row of each cell.
         """
         point, whole, allowance, bounded, notes = self._known()
         different, number = np.unique(rows, return_inverse=True)

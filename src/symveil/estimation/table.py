@@ -1,4 +1,4 @@
-"""An estimated table, before it has names: numbers for every cell.
+"""Some words of a private file, the windows in them that a statistic counts, and a table of that before it has names.
 
 From an estimate and its variance to intervals, each and all at once; and the nearest table that could be true.
 
@@ -17,24 +17,105 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.estimation.statistics import Batch
+from symveil.estimation.statistics import Statistic
+from symveil.models.alphabet import Codes, Lengths
+from symveil.models.times import Stamps
+from symveil.numbers.once import computed_once
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Words one after the other, with their lengths and the group that each belongs to."""
+
+    codes: Codes
+    lengths: Lengths
+    groups: Indices
+    stamps: Stamps | None = None
+    """The times of the symbols, where they were asked for."""
+    attributes: tuple[Indices, ...] = ()
+    """Other values of the symbols as codes, -1 where there is none that is public: an array for each attribute."""
+
+    @computed_once
+    def starts(self) -> Indices:
+        """Where each word begins."""
+        return np.asarray(np.cumsum(self.lengths) - self.lengths)
+
+    @computed_once
+    def word(self) -> Indices:
+        """For each symbol, which word it is in."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    @computed_once
+    def position(self) -> Indices:
+        """For each symbol, how many stand before it in its word."""
+        return np.arange(len(self.codes)) - self.starts[self.word]
+
+    def windows_of(self, order: int) -> Indices:
+        """Where each run of `order` symbols of one word begins."""
+        return np.flatnonzero(self.position + order <= self.lengths[self.word])
+
+    def only(self, wanted: NDArray[np.bool_]) -> Batch:
+        """Some of the words."""
+        if wanted.all():
+            return self
+        symbols = wanted[self.word]
+        return Batch(
+            self.codes[symbols],
+            self.lengths[wanted],
+            self.groups[wanted],
+            None if self.stamps is None else self.stamps.only(symbols),
+            tuple(values[symbols] for values in self.attributes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What a statistic counts in a batch: the symbols of each window, its word, and its row of the table."""
+
+    symbols: tuple[Codes, ...]
+    word: Indices
+    row: Indices | None = None
+    """The position, where positions are distinguished."""
+
+    def cells(self, symbols: int) -> Indices:
+        """The cell of each window in a table with `symbols` columns for each of its symbols."""
+        total = np.zeros(len(self.word), dtype=np.int64) if self.row is None else self.row.astype(np.int64)
+        for each in self.symbols:
+            total = total * symbols + each
+        return total
+
+
+def windows(statistic: Statistic, batch: Batch) -> Windows:
+    """The windows of a batch that a statistic counts.
+
+    >>> from symveil.estimation.statistics import read_statistic
+    >>> batch = Batch(np.array([2, 0, 1, 1], dtype=np.int32), np.array([3, 0, 1]), np.zeros(3, dtype=np.int64))
+    >>> [each.tolist() for each in windows(read_statistic("ngrams:2"), batch).symbols]
+    [[2, 0], [0, 1]]
+    >>> [each.tolist() for each in windows(read_statistic("od"), batch).symbols]
+    [[2], [1]]
+    """
+    codes, kind = batch.codes, statistic.kind
+    if kind in ("visits", "positions"):
+        return Windows((codes,), batch.word, batch.position if kind == "positions" else None)
+    if kind in ("ngrams", "transitions"):
+        at = batch.windows_of(statistic.order)
+        return Windows(tuple(codes[at + step] for step in range(statistic.order)), batch.word[at])
+    words = np.flatnonzero(batch.lengths >= statistic.order)
+    first, last = batch.starts[words], batch.starts[words] + batch.lengths[words] - 1
+    ends = {"first": (first,), "last": (last,), "od": (first, last)}[kind]
+    return Windows(tuple(codes[at] for at in ends), words)
 
 
 def factors(confidence: float, *, cells: int, freedom: int | None) -> tuple[float, float]:
     """How many standard errors an interval has on each side: for each cell, and for all cells at once.
 
-    Parameters
-    ----------
-    confidence
-        How often intervals are to cover.
-    cells
-        How many cells all at once are.
-    freedom
-        The degrees of freedom of an estimated variance: Student's law, and Bonferroni's bound for all at once. None:
-        the normal law, and Šidák's bound, which holds for any correlation of Gaussian estimates.
+    `freedom` is that of an estimated variance: Student's law, and Bonferroni's bound for all at once. None: the normal
+    law, and Šidák's bound, which holds for any correlation of Gaussian estimates.
 
     >>> each, everything = factors(0.95, cells=100, freedom=None)
     >>> round(each, 3), round(everything, 3)
@@ -55,12 +136,7 @@ def skewness(factor: float, errors: Floats) -> Floats:
     (c² − 1)/6 is the first correction of its quantiles (Cornish and Fisher 1938), some two sequences. Nearer to the
     middle what one side needs the other can spare, as soon as errors are of one sequence or more: it fades.
 
-    Parameters
-    ----------
-    factor
-        How many standard errors an interval has on each side.
-    errors
-        The standard error of each cell; where it is 0 nothing is added.
+    `factor`: how many standard errors an interval has on each side. Where the error of a cell is 0 nothing is added.
 
     >>> skewness(1.96, np.array([0.0, 0.2, 1.0])).round(2).tolist()
     [0.0, 0.38, 0.0]
@@ -119,12 +195,7 @@ class Variances:
     def from_squares(cls, squares: Floats, estimate: Floats) -> Variances:
         """Of a sum of numbers ĥ that are on average 0 or 1: Σ (ĥ² − ĥ), in closed form.
 
-        Parameters
-        ----------
-        squares
-            Σ ĥ², which is taken alone where a cell is empty and the closed form negative: too large on average.
-        estimate
-            Σ ĥ.
+        Σ ĥ² is taken alone where a cell is empty and the closed form negative: too large on average.
         """
         closed = squares - estimate
         return cls(values=np.where(closed > 0, closed, squares), freedom=None)
@@ -133,12 +204,7 @@ class Variances:
     def from_groups(cls, sums: list[Floats], sizes: NDArray[np.int64], *, per: Floats | float = 1.0) -> Variances:
         """Of a total, or of its quotient by a number that is known well.
 
-        Parameters
-        ----------
-        sums, sizes
-            The sums of random groups of words, and how many words each has.
-        per
-            What the total is divided by.
+        `sums` are those of random groups of words, and `sizes` how many words each has.
         """
         return cls(values=group_variance(sums, sizes) / per**2, freedom=len(sizes) - 1)
 
@@ -161,12 +227,7 @@ OfRow = Callable[[Floats], Floats]
 def shares_of_rows(table: Floats, of_row: OfRow | None = None) -> Floats:
     """Each cell's share of its row; 0 where a row is empty.
 
-    Parameters
-    ----------
-    table
-        Numbers that are not negative.
-    of_row
-        What the rows are; None: the last axis.
+    No number is negative. Without `of_row` rows are those of the last axis.
 
     >>> shares_of_rows(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
     [[0.25, 0.75], [0.0, 0.0]]
@@ -199,14 +260,7 @@ class RowShares:
     ) -> RowShares:
         """The shares of a total.
 
-        Parameters
-        ----------
-        total
-            The numbers.
-        sums, sizes
-            What random groups of words add to them, and how many words each has.
-        of_row
-            What the rows are.
+        `sums` are what random groups of words add to it, and `sizes` how many words each has.
         """
         rows = of_row(total)
         error = np.sqrt(group_variance([of_row(each) for each in sums], sizes))

@@ -1,9 +1,10 @@
 """Tables of symbols and times from private events: what the law of an event did to them is undone, unbiased.
 
-A law treats all symbols alike, so a table of symbols × bins has two parts that do not mix: its mean over symbols, which
-one matrix multiplies, and the rest, which another one does (`laws.event_law`). Both are inverted. An estimate of a cell
-is a sum over events of a number ĥ that is on average 1 where the true event is in the cell, and 0 elsewhere. Events
-are drawn independently, and such an indicator is its own square: Σ (ĥ² − ĥ) estimates the variance under any law.
+A law treats all symbols alike, so a table of symbols × bins has two parts that do not mix: its mean over symbols,
+which one matrix multiplies, and the rest, which another one does (`laws.event_law`). Both are inverted. An
+estimate of a cell is a sum over events of a number ĥ that is on average 1 where the true event is in the cell, and 0
+elsewhere. Events are drawn independently, and such an indicator is its own square: Σ (ĥ² − ĥ) estimates the variance
+under any law.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
-from symveil.estimation.estimate import Estimate
+from symveil.estimation.named_table import Estimate
 from symveil.estimation.substitution_noise import LARGE_ENOUGH
 from symveil.estimation.table import EstimatedTable, Variances, projected
 from symveil.laws.event_law import EventLaw
@@ -31,12 +32,7 @@ Indices = NDArray[np.int64]
 class TimedTables:
     """The table of bins × symbols, or of bins alone, from private events that are added batch by batch.
 
-    Parameters
-    ----------
-    law
-        How each event was released.
-    by_symbol
-        Whether symbols are distinguished.
+    Without `by_symbol` symbols are not distinguished.
 
     >>> from fractions import Fraction
     >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
@@ -57,17 +53,7 @@ class TimedTables:
 
     @staticmethod
     def usable(law: EventLaw, events: int, *, by_symbol: bool) -> bool:
-        """Whether noise leaves enough of every part of the table: a public rule.
-
-        Parameters
-        ----------
-        law
-            How each event was released.
-        events
-            How many there are.
-        by_symbol
-            Whether symbols are distinguished.
-        """
+        """Whether noise leaves enough of every part of the table: a public rule."""
         return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
 
     @staticmethod

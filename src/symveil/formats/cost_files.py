@@ -15,7 +15,7 @@ from symveil.formats.reading import csv_rows
 from symveil.languages.cost_table import CostTable
 from symveil.models.names import shown
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import Exact, File, declared, listing_fields
+from symveil.parameters import Exact, File, declared, listing_fields
 
 _MOST_ROWS = 2_000_000
 _METRES = "100"

@@ -175,17 +175,9 @@ def given(
 ) -> Cost:
     """Costs from a table of (symbol, symbol, cost); each pair once, in either order.
 
-    Parameters
-    ----------
-    language
-        The feasible words, whose alphabet the symbols are of.
-    rows
-        The table. With `closure` pairs may be missing: they cost what the cheapest way over others costs, or can
-        never stand for each other where there is none.
-    closure
-        Whether a table that is no metric is replaced by the cheapest ways; `Cost.note` says how many pairs changed.
-    cap
-        The most that a pair costs; None: no cap.
+    With `closure` pairs may be missing in a table: they cost what the cheapest way over others costs, or can never
+    stand for each other where there is none. `Cost.note` says how many pairs of a table that is no metric changed.
+    `cap` is the most that a pair costs.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -231,16 +223,7 @@ def between_positions(
 
     Rounding up keeps the triangle inequality, ⌈x + y⌉ ≤ ⌈x⌉ + ⌈y⌉, and whole numbers suit staircases.
 
-    Parameters
-    ----------
-    language
-        The feasible words.
-    positions
-        (x, y) of every symbol.
-    unit
-        How far a cost of 1 reaches, in the unit of the coordinates.
-    cap
-        The most that a pair costs; None: no cap.
+    `unit` is how far a cost of 1 reaches, in the unit of the coordinates; `cap` is the most that a pair costs.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -104,12 +104,8 @@ class Cost:
     def staircase(self, *, period: int, first_step: int) -> Cost:
         """The same costs, with a weight that falls in steps: `first_step` wide, then `period` each.
 
-        Parameters
-        ----------
-        period
-            The width of a step: the most by which adjacent words' costs can differ.
-        first_step
-            t, from 1 to `period`: how many of the smallest sums share the largest weight.
+        `period` is the width of a step: the most by which adjacent words' costs can differ. t, from 1 to `period`, is
+        how many of the smallest sums share the largest weight.
         """
         return replace(self, period=period, first_step=first_step)
 

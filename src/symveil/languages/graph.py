@@ -71,14 +71,8 @@ class WordGraph(Csr):
     def completions(self, length: int, numbers: Numbers, *, settles: bool = False) -> list[NDArray[Any]]:
         """(k, s): what the words of k symbols that finish from s amount to, k = 0 … `length`.
 
-        Parameters
-        ----------
-        length
-            The largest k.
-        numbers
-            What is computed: whether there are any, how many.
-        settles
-            Whether to look for a layer that repeats.
+        k goes up to `length`; `numbers`: whether it is computed how many there are, not only whether; `settles`:
+        whether to look for a layer that repeats.
         """
         words = Trellis(edges=self, length=length, semiring=numbers, final=numbers.ends(self.accepting))
         return backward(words, settles=settles)[::-1]

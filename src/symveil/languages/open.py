@@ -34,8 +34,8 @@ from symveil.models.alphabet import (
 )
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
+from symveil.trellis.passes import RankedWalks
 from symveil.trellis.semirings import COUNTS
-from symveil.trellis.walks import RankedWalks
 
 _MOST_BYTES = 2 * 10**9
 _MOST_ADDITIONS = 2 * 10**8

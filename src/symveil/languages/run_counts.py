@@ -3,7 +3,7 @@
 V(i, ℓ, y) is the number of ways to finish from state y after i symbols with ℓ errors still to make
 (J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as integers, of 64 bits as
 long as they hold it and then as Python's, so a draw compares integers and is exactly uniform
-(docs/theory/exact-sampling.md).
+(docs/theory/hidden-lengths.md).
 
 The words at one distance from a word are drawn by their rank in alphabetical order.
 """
@@ -24,9 +24,8 @@ from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer
-from symveil.trellis.passes import Trellis, backward
+from symveil.trellis.passes import RankedWalks, Trellis, backward
 from symveil.trellis.semirings import COUNTS, ByDistance
-from symveil.trellis.walks import RankedWalks
 
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
@@ -178,10 +177,7 @@ class RunNeighbours:
     def choices(self, node: Node) -> list[tuple[int, Node, int]]:
         """The symbols with which a word can go on from a node, in order: where they lead, how many words finish there.
 
-        Parameters
-        ----------
-        node
-            A position, a state and how many errors are still to make.
+        A node is a position, a state and how many errors are still to make.
         """
         position, state, errors = node
         if position == len(self._codes):

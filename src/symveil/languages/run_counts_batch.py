@@ -10,7 +10,7 @@ happens between, and W_t the number of all ways to finish. Writing x as 1 + (x�
 V_j being that of the state after the hit. The P are the same for all words: a table of how many paths lead from where
 to where. So a word costs n³/6 products of integers instead of a pass over the graph for each number of errors. Terms
 cancel, but integers are not rounded: all of this is done modulo 2⁶⁴, and the counts themselves are below it
-(`fits_batches`; docs/theory/exact-sampling.md, *Words at a distance, many at once*).
+(`fits_batches`).
 Where several states may follow a symbol (an automaton's), a hit is a symbol together with the state after it.
 """
 
@@ -199,14 +199,7 @@ class RunNeighboursBatch:
     def words_of_rank(self, word: Integers, distances: Integers, ranks: Integers) -> Codes:
         """For each row the word number `rank`, in alphabetical order from 0, of those at a distance from `word`.
 
-        Parameters
-        ----------
-        word
-            Which of the words, for each row.
-        distances
-            A distance at which it has neighbours.
-        ranks
-            From 0 up to how many these are.
+        Rows name a word and one of its distances that has neighbours; ranks go from 0 up to how many these are.
         """
         released = self._words[word]
         degrees = np.diff(self._graph.first)

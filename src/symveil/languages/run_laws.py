@@ -84,15 +84,8 @@ def likeliest_symbols(weights: RunWeights, codes: Codes, more: Sequence[Codes] =
 
     And how likely it is. By one pass forwards and one backwards, all rows at once; a public first symbol is certain.
 
-    Parameters
-    ----------
-    weights
-        What words weigh around each row.
-    codes
-        Rows of codes, words of the language.
-    more
-        Further words, as many rows each: words weigh the product of what they weigh around each of them. With costs of
-        one phase only.
+    With `more`, further words, as many rows each, words weigh the product of what they weigh around each of them: with
+    costs of one phase only.
 
     >>> import symveil as sv
     >>> from fractions import Fraction

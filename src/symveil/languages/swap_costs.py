@@ -43,15 +43,8 @@ Booleans = NDArray[np.bool_]
 def swap(language: RunLanguage, *, adjacency: int, cap: int | None = None) -> Cost:
     """The swap metric of a language for words at most `adjacency` symbols apart.
 
-    Parameters
-    ----------
-    language
-        The feasible words.
-    adjacency
-        b: how many symbols adjacent words may differ in.
-    cap
-        The most that one symbol costs. With 1 that is the Hamming distance. None: no cap, and symbols that no chain
-        of swaps connects never stand for each other.
+    b is the adjacency, `cap` the most that one symbol costs: with 1 that is the Hamming distance. Without a cap symbols
+    that no chain of swaps connects never stand for each other.
 
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]

@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from symveil.errors import ModelError, ParameterError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language, require_language
+from symveil.languages.language import AnyLength, Language, require_language
 from symveil.languages.runs import RunLanguage
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words
@@ -191,13 +190,6 @@ def chosen_adjacency(adjacency: Adjacency | None, language: Language) -> Adjacen
 
     Every mechanism, bound and command that takes an adjacency asks here.
 
-    Parameters
-    ----------
-    adjacency
-        As it was given; None: it was not.
-    language
-        The words.
-
     >>> import symveil as sv
     >>> chosen_adjacency(None, sv.words("abc", 3)), chosen_adjacency("all", sv.words("abc", 3))
     (1, 'all')
@@ -225,15 +217,6 @@ def share_of_positions(language: Language, adjacency: Adjacency, lengths: Iterab
     Over several lengths it is the share of all positions, with as many words of each; of many lengths a few stand for
     all. Words of more than 100 symbols are taken for as thin as the middle of those of 100. None over an alphabet,
     where every position has alternatives, where lengths are secret, and where the model is too large to look at.
-
-    Parameters
-    ----------
-    language
-        The words, of one length or of every length.
-    adjacency
-        b, or "all".
-    lengths
-        The lengths that occur; they are public.
 
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
@@ -281,16 +264,7 @@ def _looked_at(words: RunLanguage, b: int, sampled: int) -> float | None:
 def refuse_thin(language: Language, adjacency: Adjacency, lengths: Iterable[int], *, thin: bool) -> None:
     """Refuse a release in which more than half of the positions of a typical word have no alternative within b.
 
-    Parameters
-    ----------
-    language
-        The words, of one length or of every length.
-    adjacency
-        b, or "all".
-    lengths
-        The lengths that occur; they are public.
-    thin
-        Whether it is meant: then nothing is refused.
+    Where `thin` is meant nothing is refused.
 
     >>> import symveil as sv
     >>> refuse_thin(sv.words("abc", 3), 1, [3], thin=False)

@@ -2,7 +2,7 @@
 
 A *pair of laws* is P(·|x) against P(·|x'). Its loss at an outcome y is ln P(y|x) − ln P(y|x'), and
 δ(ε) = Σ P(y|x)(1 − e^{ε−loss})⁺ is how far the pair is from ε-private. Where the law depends on distances alone, and
-every word looks alike, outcomes with the same two distances are counted together (docs/theory/beyond-b.md); where
+every word looks alike, outcomes with the same two distances are counted together (docs/theory/losses.md); where
 there are few words all of them are looked at. Losses and chances are rounded upwards by more than the error of their
 floats: what comes out is a pair that is at least as easy to tell apart.
 """
@@ -80,14 +80,7 @@ def by_distances(log_weights: NDArray[np.float64], symbols: int, apart: int) -> 
     other places it differs in k. So d(x, y) = apart − i + k and d(x', y) = apart − j + k, and such y are counted.
     None: too many kinds of them.
 
-    Parameters
-    ----------
-    log_weights
-        ln P of one word at distance 0, 1 … n.
-    symbols
-        How many there are, at least 2.
-    apart
-        In how many places the words differ.
+    `log_weights` are ln P of one word at distance 0, 1 … n; the words differ in `apart` places.
     """
     length = len(log_weights) - 1
     rest = length - apart
@@ -114,12 +107,7 @@ def worst_by_distances(log_weights: NDArray[np.float64], apart: int) -> float:
     For y at distance ℓ from x and ℓ + g from x', g at most `apart`, there are words x and x' that differ in g places
     only: so every such pair of distances occurs.
 
-    Parameters
-    ----------
-    log_weights
-        ln P of one word at distance 0, 1 … n.
-    apart
-        In how many places the words differ at most.
+    `log_weights` are ln P of one word at distance 0, 1 … n.
     """
     worst = 0.0
     for gap in range(1, min(apart, len(log_weights) - 1) + 1):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 import numpy as np
 
 from symveil.errors import ParameterError
 from symveil.models.alphabet import Metric
 from symveil.numbers.rationals import Number, exact
+
+if TYPE_CHECKING:
+    from symveil.languages.cost_table import CostTable
+
 
 Calibration = Literal["tight", "classic"]
 Utility = Literal["distance", "inverse"]
@@ -40,13 +44,6 @@ def read_epsilon(value: Number, *, zero_allowed: bool = False) -> Fraction:
 
 def require_spellable(value: Fraction, name: str) -> Fraction:
     """`value`, if a manifest can spell it so that anyone who checks the manifest reads the same number again.
-
-    Parameters
-    ----------
-    value
-        An exact parameter.
-    name
-        What a refusal calls it.
 
     >>> require_spellable(Fraction(1, 3), "epsilon")
     Fraction(1, 3)
@@ -148,3 +145,31 @@ def read_step(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ParameterError("step", expected="a whole number, 1 or more", found=value)
     return int(value)
+
+
+class ChoiceParameters(TypedDict, total=False):
+    """The fields of `MechanismChoice`, as they may be given: numbers of any kind."""
+
+    epsilon: Number
+    mechanism: str
+    adjacency: Adjacency | None
+    calibration: str
+    prior: str
+    utility: str
+    offset: Number
+    public_start: bool
+    metric: str
+    max_length: int | None
+    cutoff: int | None
+    cost: str | None
+    cap: Cap | None
+    balanced: bool
+    beyond: str | Number | None
+    step: int | None
+    costs: CostTable | None
+
+
+class EveryChoiceParameter(ChoiceParameters, total=False):
+    """The same, and what allows a mechanism that is there for reproduction only."""
+
+    not_private: bool

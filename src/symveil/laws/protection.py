@@ -46,13 +46,6 @@ _EXACT = 1e9
 class NearWords:
     """The words near each of some words of a language.
 
-    Parameters
-    ----------
-    language
-        All words, of one length.
-    words
-        Rows of codes, words of the language.
-
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
     >>> language = sv.runs(sv.MarkovChain.from_transitions(rows, initial="d"), length=3)
@@ -80,11 +73,6 @@ class NearWords:
         """How many words lie within 0 … reach of each word, itself not counted, and how many of them differ where.
 
         The first result is by word and distance, the second by word, position and distance.
-
-        Parameters
-        ----------
-        reach
-            The largest distance that is looked at.
         """
         totals = np.zeros((len(self.words), reach + 1))
         at = np.zeros((*self.words.shape, reach + 1))
@@ -279,13 +267,6 @@ def typical_words(language: RunLanguage, count: int) -> Codes:
 def typical_shares(language: RunLanguage, words: Codes) -> NDArray[np.float64]:
     """How often `typical_words` draws each of some words.
 
-    Parameters
-    ----------
-    language
-        The words, all of one length.
-    words
-        Rows of codes, words of the language.
-
     >>> import symveil as sv
     >>> language = sv.runs(sv.MarkovChain.from_transitions([("a", "a", "1/4"), ("a", "b", "3/4"), ("b", "a", 1)]), 2)
     >>> typical_shares(language, language.enumerate_codes(at_most=10)).tolist()              # aa ab ba
@@ -321,14 +302,8 @@ _SEED_OF_FEW, _SEED_OF_MANY = 11, 13
 def public_words(language: RunLanguage, count: int, *, prior: str = "uniform") -> Codes:
     """`count` words of a model, always the same ones.
 
-    Parameters
-    ----------
-    language
-        The feasible words; a public start is drawn too.
-    count
-        How many.
-    prior
-        "uniform": each of its words is as likely as any other; "chain": as the Markov chain has them.
+    A public start is drawn too. With prior "uniform" each word is as likely as any other; with "chain" as the Markov
+    chain has it.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -349,12 +324,7 @@ def uniform_words(language: RunLanguage, count: int) -> Codes:
     Steps are chosen by the number of words that complete them, in floats: the chance of each step is right to ten
     digits. `public_words` is exact, and passes over the whole model for each word.
 
-    Parameters
-    ----------
-    language
-        The feasible words; a public start is drawn too.
-    count
-        How many.
+    A public start is drawn too.
 
     >>> import symveil as sv
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

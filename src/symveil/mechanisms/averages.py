@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import Prior
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
-from symveil.mechanisms.attacker.view import AttackerView, Guess, attacker_view
+from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Codes
@@ -33,12 +33,7 @@ _SIMULATED, _SEED = 40, 13
 def mean_error(mechanism: Mechanism, *, progress: Progress | None = None) -> tuple[float, float]:
     """The expected error over the words of a language, each as likely as any other, and its standard error.
 
-    Parameters
-    ----------
-    mechanism
-        On words of one length.
-    progress
-        Called with the number of words done, and of how many, where they are looked at one by one.
+    `progress` is called where words are looked at one by one.
 
     >>> import symveil as sv
     >>> round(mean_error(sv.Exponential(sv.words("abc", 3), epsilon=2))[0], 3)
@@ -108,13 +103,6 @@ def expected_error_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> 
     The average is over the public model. Where words are long or the model is large, shorter words stand for them; None
     where that takes long too, and where lengths are secret.
 
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur, sorted.
-
     >>> import symveil as sv
     >>> expected_error_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
     {'length': 3, 'symbols': 0.639042, 'standard_error': 0.0, 'words': 'uniform'}
@@ -147,13 +135,6 @@ def attacker_of_file(mechanism: Mechanism, lengths: NDArray[np.int64]) -> dict[s
 
     The public model, the lengths and the mechanism decide it, never the words of the file. None where lengths are
     secret and where it would take long.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur, sorted.
 
     >>> import symveil as sv
     >>> document = attacker_of_file(sv.Exponential(sv.words("abc", 3), epsilon=2), np.array([3]))
@@ -214,15 +195,7 @@ def _quick_lengths(mechanism: Mechanism, length: int) -> list[int]:
 
 
 def averaged_lengths(mechanism: Mechanism, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The lengths that averages in a manifest may be about, where words of these lengths occur: they need laws too.
-
-    Parameters
-    ----------
-    mechanism
-        What releases the file.
-    lengths
-        The lengths that occur.
-    """
+    """The lengths that averages in a manifest may be about, where words of these lengths occur: they need laws too."""
     language = mechanism.language
     if not isinstance(language, AnyLength):
         return lengths

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError, ModelError, ParameterError
-from symveil.languages.any_length import AnyLength, gathered
 from symveil.languages.free import resample_ragged
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language, gathered
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, ReleaseChain
 from symveil.mechanisms.exponential import Exponential
@@ -46,7 +45,7 @@ class ByLength(Mechanism):
     """A mechanism for each length of the words over an alphabet, or of a model's words.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> from symveil.randomness import NotPrivateSeededBits
     >>> family = sv.select_mechanism(words_of_any_length("abc"), epsilon=3)
     >>> codes, lengths = np.array([0, 1, 2, 0], dtype=np.int32), np.array([3, 0, 1])
@@ -107,13 +106,7 @@ class ByLength(Mechanism):
         return self.adjacency > LIMITS.now.shared_adjacency or self._shared_at(self.adjacency) is None
 
     def calibrated(self, lengths: Lengths) -> Self:
-        """The same with the laws of words of these lengths: of other lengths it releases none.
-
-        Parameters
-        ----------
-        lengths
-            The public lengths that occur.
-        """
+        """The same with the laws of words of these lengths: of other lengths it releases none."""
         if not self.needs_lengths:
             for shorter in range(1, self.adjacency + 1):
                 _ = self._of(shorter).law
@@ -198,25 +191,13 @@ class ByLength(Mechanism):
         return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
 
     def loss_beyond(self, distance: int) -> float:
-        """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model."""
         if self._words.graph is None or self.choice.grace is None or self.choice.adjacency == "all":
             return super().loss_beyond(distance)
         return at_least(self.choice.grace * self.epsilon * distance / self.adjacency)
 
     def curve(self, lengths: Lengths) -> LossCurve:
-        """The loss at every distance of words of these public lengths: that of the length which loses most.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur.
-        """
+        """The loss at every distance of words of these public lengths: that of the length which loses most."""
         rates: list[tuple[int, Fraction]] = []
         parts: list[Mechanism] = []
         for length in np.unique(lengths[lengths > 0]).tolist():

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symveil.errors import FileError, InputError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language
+from symveil.languages.language import AnyLength, Language
 from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms.averages import mean_error
 from symveil.mechanisms.by_length import ByLength
@@ -62,13 +61,7 @@ def calibrate(
 
 
 def with_losses(mechanism: Mechanism) -> Law:
-    """The law of a mechanism with its loss at the distances that people ask about.
-
-    Parameters
-    ----------
-    mechanism
-        Any mechanism.
-    """
+    """The law of a mechanism with its loss at the distances that people ask about."""
     curve = mechanism.guarantee.curve
     assert curve is not None  # noqa: S101 - that of a mechanism has one
     rows = [(int(str(row["distance"])), mechanism.loss_at(int(str(row["distance"])))) for row in curve.rows()]
@@ -77,11 +70,6 @@ def with_losses(mechanism: Mechanism) -> Law:
 
 def mechanism_of(law: Law) -> Mechanism:
     """The mechanism that draws by a law; the same object for the same law, so that its tables are made once.
-
-    Parameters
-    ----------
-    law
-        The law.
 
     >>> import symveil as sv
     >>> law = sv.Exponential(sv.words("abc", 5), epsilon=2).law
@@ -119,15 +107,6 @@ def draw(law: Law, codes: Codes, lengths: Lengths, bits: BitSource | None = None
 def log_probabilities(law: Law, word: Codes, released: Codes) -> NDArray[np.float64]:
     """ln P(row | word) for every row of `released`.
 
-    Parameters
-    ----------
-    law
-        The law.
-    word
-        A word, as codes.
-    released
-        Rows of codes.
-
     >>> import symveil as sv
     >>> law = sv.Exponential(sv.words("ab", 2), epsilon=1).law
     >>> log_probabilities(law, [0, 0], [[0, 0], [1, 1]]).round(4).tolist()
@@ -139,11 +118,6 @@ def log_probabilities(law: Law, word: Codes, released: Codes) -> NDArray[np.floa
 def expected_error(law: Law) -> float:
     """The expected number of wrong symbols, on average over the words of the language.
 
-    Parameters
-    ----------
-    law
-        The law of words of one length.
-
     >>> import symveil as sv
     >>> round(expected_error(sv.Exponential(sv.words("abc", 3), epsilon=2).law), 3)
     0.639
@@ -153,13 +127,6 @@ def expected_error(law: Law) -> float:
 
 def loss_at(law: Law, distance: int) -> float:
     """The most that is lost between words so far apart, rounded upwards; infinite where nothing is proved.
-
-    Parameters
-    ----------
-    law
-        The law.
-    distance
-        How far apart, by what adjacency counts.
 
     >>> import symveil as sv
     >>> loss_at(sv.Exponential(sv.words("abc", 6), epsilon=1).law, 2)
@@ -171,12 +138,7 @@ def loss_at(law: Law, distance: int) -> float:
 def law_rows(mechanism: Mechanism, lengths: Lengths) -> list[dict[str, Any]]:
     """The laws of words of these lengths as manifests have them: neighbouring lengths with the same law are one row.
 
-    Parameters
-    ----------
-    mechanism
-        What releases the words of a file.
-    lengths
-        The lengths that occur; looked at where they are public.
+    The lengths that occur are looked at where they are public.
     """
     if mechanism.metric == "levenshtein":
         return [{"lengths": [0, mechanism.largest_output], **_row(mechanism)}]
@@ -286,15 +248,7 @@ def _covering(rows: Sequence[Mapping[str, Any]], length: int | None) -> Mapping[
 
 
 def mechanism_by_rows(language: Language, laws: RowLaws) -> Mechanism:
-    """The mechanism that draws by the laws of a manifest.
-
-    Parameters
-    ----------
-    language
-        All words that the file may have.
-    laws
-        The laws.
-    """
+    """The mechanism that draws by the laws of a manifest."""
     if isinstance(language, AnyLength):
         return ByLength(language, laws.choice, select_one_of_many, laws=laws)
     return laws(language, None)

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 from symveil.errors import NotPrivateError, ParameterError, either
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.cost_table import CostTable
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel, require_words
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.languages.open import OpenRuns, OpenWords, runs_up_to
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.parameters import (
@@ -36,19 +36,19 @@ from symveil.laws.parameters import (
     read_utility,
 )
 from symveil.mechanisms.cost_weighted import read_cost
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.distance_weighted import Jones2019Printed
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
 from symveil.mechanisms.law import parameter_names
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import Alphabet, Metric, Symbol, read_length
 from symveil.numbers.rationals import Number, spelled
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Exact,
     Flag,
     OneOf,
@@ -456,18 +456,10 @@ def requested_choice(
 ) -> MechanismChoice:
     """The choice that was given, or the one that the names make, which are taken out of `named`.
 
-    Parameters
-    ----------
-    function, types
-        Who asks, for messages, and the dictionary of the names that it takes: others are refused, as Python does.
-    named
-        Fields of the choice by name, and names of other things.
-    given
-        The choice as an object, where it was given.
-    settled
-        Fields that the function settles itself, so that they cannot be named.
+    `function` and `types` say who asks, for messages, and which names it takes: others are refused, as Python does.
+    Fields in `settled` the function settles itself, so that they cannot be named.
 
-    >>> from symveil.mechanisms.choice_parameters import ChoiceParameters
+    >>> from symveil.laws.parameters import ChoiceParameters
     >>> class Named(ChoiceParameters):
     ...     keep: tuple[str, ...]
     >>> named = {"epsilon": 1, "keep": ("town",)}

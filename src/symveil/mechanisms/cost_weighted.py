@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.calibrate import calibrated_rate
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.effort import all_certificates_are_quick
+from symveil.calibration.limits import all_certificates_are_quick
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
@@ -31,8 +31,7 @@ from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.draw_loops import LANES
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
-from symveil.languages.run_draws import draw_rows
-from symveil.languages.run_draws_batch import draw_many
+from symveil.languages.run_draws import draw_many, draw_rows
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
@@ -89,16 +88,8 @@ def chosen_cost(
 ) -> Cost:
     """The costs of a choice on the words of a model, without steps.
 
-    Parameters
-    ----------
-    language
-        The feasible words.
-    cost, cap, costs
-        As in `MechanismChoice`.
-    adjacency
-        b: the swap metric counts the swaps that adjacent words can make.
-    epsilon
-        The budget, which a cap that was not given is chosen by.
+    `cost`, `cap` and `costs` are as in `MechanismChoice`. The swap metric counts the swaps that words within
+    `adjacency` can make; a cap that was not given is chosen by ε.
 
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
@@ -279,7 +270,7 @@ class CostWeighted(DistanceWeighted):
 
     @property
     def given_up(self) -> str | None:
-        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1.5)."""
         if self.plain_cost is None or self.plain_cost.is_hamming:
             return None
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"
@@ -349,13 +340,7 @@ class CostWeighted(DistanceWeighted):
         return log_probabilities(weights, word, released)
 
     def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each row the expected number of wrong symbols, and what they cost together: on a model all at once.
-
-        Parameters
-        ----------
-        words
-            Rows of codes, words of the language.
-        """
+        """For each row the expected number of wrong symbols, and what they cost together: on a model all at once."""
         weights = self._run_weights
         if weights is None:
             return super()._expected_errors(words)

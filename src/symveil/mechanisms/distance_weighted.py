@@ -1,8 +1,14 @@
 """Mechanisms whose law depends on the word only through distances: P(w'|w) = r(d(w,w')) / Z(w).
 
 A subclass gives the weights r(0), r(1) …; counting the words at each distance does the rest:
-draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/tight-calibration.md). On Σⁿ the
+draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/losses.md). On Σⁿ the
 counts, and with them the table of the draw, are the same for every word.
+
+Also J19 §V as printed, which is NOT PRIVATE: kept to reproduce the paper and to show its error (docs/errata.md, E1).
+Equation 18 draws the distance with probability ρ(ℓ) ∝ exp(εa(b+a)/(2b(ℓ+a))) and leaves out N(ℓ), the
+number of words at that distance. So each of the N(ℓ) words gets ρ(ℓ)/N(ℓ): one word at distance 0
+weighs as much as all words at distance n together. (The printed sum starts at ℓ = 1; we let ℓ run
+over 0..n and normalise, else the loss would be infinite at every ε.)
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import ClassVar, Final
 
 import numpy as np
 from flint import arb
@@ -18,12 +25,13 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.languages.free import at_distance
 from symveil.languages.language import Language, Neighbours
+from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, State, rounded_weight
-from symveil.laws.parameters import Adjacency
+from symveil.laws.parameters import Adjacency, read_offset
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
-from symveil.numbers.conversions import STANDARD_PRECISION, nearest_float, precision
+from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number
 from symveil.randomness import BitSource, Boundaries
@@ -186,3 +194,61 @@ def _cumulative(masses: Sequence[arb]) -> list[arb]:
         sums.append(sums[-1] + mass)
     total = sums.pop()
     return [partial / total for partial in sums]
+
+
+class Jones2019Printed(DistanceWeighted):
+    """The mechanism of J19 §V exactly as its equation 18 prints it. Not ε-private.
+
+    >>> from symveil.languages.free import words
+    >>> printed = Jones2019Printed(words("ab", 4), epsilon=0)
+    >>> printed.guarantee          # nominally 0; really ln(n(m−1)) = ln 4
+    Guarantee(epsilon=1.3862943611198908, how='exact')
+    """
+
+    name = "jones2019-printed"
+    label: ClassVar[str] = "as printed in J19 (not private)"
+    private: ClassVar[bool] = False
+    zero_epsilon_allowed: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        language: Language,
+        *,
+        epsilon: Number,
+        adjacency: Adjacency | None = None,
+        offset: Number = 1,
+    ) -> None:
+        super().__init__(language, epsilon=epsilon, adjacency=adjacency, calibration="classic")
+        if not language.homogeneous:
+            raise ParameterError("language", expected="words(alphabet, length), for reproduction only", found="a model")
+        self.offset: Final = read_offset(offset)
+
+    @property
+    def proved_loss(self) -> Guarantee:
+        """The largest |ln r(d)/r(d')| over |d−d'| ≤ b: what the printed law really gives away."""
+        with precision(STANDARD_PRECISION):
+            weights = self.weight_balls(self._around_any.count_balls())
+            return Guarantee.of_loss(largest_log_ratio(weights, self.reach), "exact")
+
+    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
+        """ρ(ℓ)/N(ℓ), up to the normaliser of ρ."""
+        a, b = self.offset, self.adjacency
+        weights = []
+        for distance, count in enumerate(counts):
+            # ln ρ(ℓ)/ρ(0): the exponents themselves are huge for an extreme offset, their difference is not
+            exponent = -self.epsilon * (b + a) * distance / (2 * b * (distance + a))
+            weights.append(ball(exponent).exp() / count)
+        return weights
+
+
+def largest_log_ratio(weights: Sequence[arb], reach: int) -> arb:
+    """max ln r(d)/r(d') over all distances with |d−d'| ≤ reach: the exact loss on Σⁿ.
+
+    See docs/theory/losses.md.
+    """
+    logs = [weight.log() for weight in weights]
+    largest = arb(0)
+    for distance, value in enumerate(logs):
+        for other in logs[distance + 1 : distance + 1 + reach]:
+            largest = largest.max(abs(value - other))
+    return largest

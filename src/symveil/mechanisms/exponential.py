@@ -4,7 +4,7 @@ A word is released with a probability that falls with its distance from the true
 r(ℓ) = e^{−ηℓ} for the utility −d, r(ℓ) = e^{c/(ℓ+a)} for the utility 1/(d+a) of J19 Definition 12.
 
 The papers divide the budget by two, to pay for a normaliser that might vary with the word. On
-Σⁿ it does not vary (docs/theory/tight-calibration.md), so the tight calibration spends all of it: the loss is
+Σⁿ it does not vary (docs/theory/losses.md), so the tight calibration spends all of it: the loss is
 exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
 a little; how much is bounded by proof, for the utility −d (docs/theory/certificates.md).
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from flint import arb
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
@@ -211,13 +211,7 @@ class Exponential(CostWeighted):
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
     def loss_beyond(self, distance: int) -> float:
-        """On a model twice what the weights of one released word can differ by: their sums differ by no more.
-
-        Parameters
-        ----------
-        distance
-            In how many places words differ.
-        """
+        """On a model twice what the weights of one released word can differ by: their sums differ by no more."""
         if self.language.homogeneous:
             return at_least(self.rate * self._log_ratio_per_rate(distance))
         if self._graceful and self.certified is not None:

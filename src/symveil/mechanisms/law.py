@@ -16,15 +16,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import Language
 from symveil.laws.adjacency import chosen_adjacency
 from symveil.laws.guarantee import Guarantee, How
 from symveil.laws.parameters import Adjacency
-from symveil.mechanisms.optimal.law import SolvedLaw
+from symveil.mechanisms.optimal_law import SolvedLaw
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import exact, spelled
 
@@ -115,25 +115,13 @@ class Law:
         return dict(self.parameters)[name]
 
     def claims(self, rate: Fraction | None, proved: Guarantee) -> bool:
-        """Whether no more is claimed than what was proved again: this rate, no less loss, known no better.
-
-        Parameters
-        ----------
-        rate, proved
-            What was proved again.
-        """
+        """Whether no more is claimed than what was proved again: this rate, no less loss, known no better."""
         same = self.rate is None or self.rate == rate
         no_better = _STRONGEST_FIRST.index(proved.how) <= _STRONGEST_FIRST.index(self.proved.how)
         return same and no_better and proved.epsilon <= self.proved.epsilon
 
     def claims_certificate(self, proved: CertifiedRate | None) -> bool:
-        """Whether the certificate claims no smaller loss than the one that was proved again, and is known no better.
-
-        Parameters
-        ----------
-        proved
-            What was proved again.
-        """
+        """Whether the certificate claims no smaller loss than the one that was proved again, and is known no better."""
         claimed = self.certificate
         if claimed is None or proved is None:
             return claimed is proved
@@ -143,11 +131,6 @@ class Law:
 
 def language_digest(language: Language) -> str:
     """SHA-256 of a language: its metric, lengths, symbols, public start, and the graph behind it.
-
-    Parameters
-    ----------
-    language
-        The words.
 
     >>> import symveil as sv
     >>> language_digest(sv.words("ab", 3)) == language_digest(sv.words("ab", 3)) != language_digest(sv.words("ab", 4))
@@ -170,11 +153,6 @@ def language_digest(language: Language) -> str:
 @cache
 def parameter_names(kind: type) -> tuple[str, ...]:
     """The parameters that a kind of mechanism has besides its words, ε and the adjacency, as it is constructed.
-
-    Parameters
-    ----------
-    kind
-        A class of mechanisms.
 
     >>> import symveil as sv
     >>> parameter_names(sv.Staircase)
@@ -206,13 +184,6 @@ class RequestedParameters(Protocol):
 def chosen_parameters(kind: type, choice: RequestedParameters) -> dict[str, Any]:
     """The parameters of a choice that a kind of mechanism has.
 
-    Parameters
-    ----------
-    kind
-        A class of mechanisms.
-    choice
-        A `MechanismChoice`.
-
     >>> import symveil as sv
     >>> chosen_parameters(sv.PermuteAndFlip, sv.MechanismChoice(epsilon=1, calibration="classic"))
     {'calibration': 'classic'}
@@ -228,18 +199,8 @@ def law_from_row(
 ) -> Law:
     """The law in a row of a manifest. Nothing is proved: `Mechanism.proved_again` does that.
 
-    Parameters
-    ----------
-    kind
-        The class of mechanisms that the row names.
-    language
-        The words of one length, or of all where lengths are secret.
-    choice
-        The parameters in the manifest (`MechanismChoice`): what the row does not have is taken from there.
-    row
-        A row of the manifest's `law`, of any version.
-    proved
-        The loss that the manifest claims for these words.
+    `choice` has the parameters in the manifest: what the row, of any version, does not have is taken from there.
+    `proved` is the loss that the manifest claims for these words.
     """
     names = parameter_names(kind)
     given = chosen_parameters(kind, choice)
@@ -299,14 +260,7 @@ def _certificate_from_row(
 def law_row(law: Law, *, reach: int, parameters: Mapping[str, object]) -> dict[str, object]:
     """The JSON form of a law, without the lengths that it is for: a row of a manifest's `law`.
 
-    Parameters
-    ----------
-    law
-        The law.
-    reach
-        b, or the largest distance between two words where that is smaller.
-    parameters
-        What the mechanism shows of itself (`Mechanism.parameters_document`).
+    b is `reach`, or less where words are not that far apart; `parameters` are what the mechanism shows of itself.
     """
     given, certificate = dict(law.parameters), law.certificate
     beyond = {"beyond": given["beyond"]} if "beyond" in given else {}

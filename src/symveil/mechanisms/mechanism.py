@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, WordError
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language
@@ -65,13 +65,7 @@ class Mechanism(CodeLaw):
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
-        """The mechanism that draws by a law. It searches for nothing and proves nothing.
-
-        Parameters
-        ----------
-        law
-            The law, of this kind.
-        """
+        """The mechanism that draws by a law. It searches for nothing and proves nothing."""
         made = cls.on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
         vars(made)["law"] = law
         return made

@@ -10,8 +10,7 @@ then at the rate that a pair of words rules out. The best is certified, and the 
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
 short, sparse graphs, and the Hamming distance on small graphs. Other candidates have their classic rate, and a
 mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
-certificates of its own, so those are left out that take long and do not hold for many lengths at once
-(docs/theory/certificates.md, *Which one `auto` takes*).
+certificates of its own, so those are left out that take long and do not hold for many lengths at once.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.effort import is_compared_by_halves
 from symveil.calibration.limits import LIMITS as CALIBRATION
+from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count
@@ -36,9 +35,9 @@ from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.alphabet import Codes
 
@@ -95,14 +94,8 @@ class _Prospect:
 def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_many_lengths: bool = False) -> Mechanism:
     """The best of the candidates at the same public parameters; on a tie the simplest.
 
-    Parameters
-    ----------
-    choice
-        With mechanism "auto"; costs, a cap, a step or balance that it asks for are kept to.
-    language
-        The words of a model, of one length.
-    of_many_lengths
-        Whether words of other lengths are to be released too, so that certificates must be quick.
+    Costs, a cap, a step or balance that the choice asks for are kept to. Certificates must be quick where words of many
+    lengths are to be released.
 
     >>> import symveil as sv
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
@@ -273,16 +266,8 @@ def smallest_cap(
 ) -> int | None:
     """The smallest cap of swap costs with hardly more error at a rate than without one; None where there is none.
 
-    Parameters
-    ----------
-    made, wanted
-        A candidate by swap costs, and its choice.
-    uncapped
-        Its weights by the cap that is not noticed.
-    rate
-        About the rate that it will have: every cap is certified at its own.
-    words
-        Public words.
+    `uncapped` are its weights by the cap that is not noticed, at about the rate that it will have: every cap is
+    certified at its own.
     """
     most = _HARDLY * float(expected_errors(uncapped.weights(rate), words).symbols.mean())
     largest = uncapped.cost.largest

@@ -12,23 +12,22 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 
 from symveil.errors import ParameterError
-from symveil.languages.any_length import AnyLength
-from symveil.languages.language import Language, require_language
+from symveil.languages.language import AnyLength, Language, require_language
 from symveil.laws.adjacency import chosen_adjacency
+from symveil.laws.parameters import EveryChoiceParameter
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import AUTO, BY_NAME, MechanismChoice, requested_choice
-from symveil.mechanisms.choice_parameters import EveryChoiceParameter
 from symveil.mechanisms.code_law import excess
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.model_selection import least_error_on_model
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
 from symveil.models.alphabet import decode
-from symveil.parameters.declaration import shows_fields
+from symveil.parameters import shows_fields
 
 _OF_THE_LANGUAGE = ("metric", "public_start", "max_length")
 
@@ -95,13 +94,6 @@ def choose_mechanism(choice: MechanismChoice, language: Language) -> Mechanism:
 
 def select_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism:
     """The same for one of many lengths: "auto" leaves out certificates that would take long for each of them.
-
-    Parameters
-    ----------
-    choice
-        Which mechanism, with which parameters.
-    language
-        The words of one of the lengths.
 
     >>> import symveil as sv
     >>> select_one_of_many(MechanismChoice(epsilon=2), sv.words("abc", 3)).name

@@ -261,13 +261,7 @@ class TruncatedLevenshtein(Mechanism):
         return self.law.rate
 
     def loss_beyond(self, distance: int) -> float:
-        """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing.
-
-        Parameters
-        ----------
-        distance
-            How many edits lie between the words.
-        """
+        """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing."""
         scored = at_least(2 * self.rate * min(distance, self.cutoff + 1))
         return min(super().loss_beyond(distance), scored)
 

@@ -1,4 +1,4 @@
-"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/labelled-chains.md).
+"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/chains-and-opacity.md).
 
 Runs are followed from one visible state to the next. From a silent state, the law of the first visible one solves a
 linear system, and states are eliminated one after the other in exact rationals. A run may also stay silent for ever:

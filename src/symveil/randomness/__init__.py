@@ -5,9 +5,17 @@ May not live here: anything that knows what is being chosen. No other layer may 
 Stands on numbers.
 """
 
-from symveil.randomness.bits import BitSource, NotPrivateSeededBits, SystemBits, new_token, system_bits
+from symveil.randomness.bits import (
+    BitSource,
+    NotPrivateSeededBits,
+    RecordKey,
+    RecordStreams,
+    SystemBits,
+    new_release_key,
+    new_token,
+    system_bits,
+)
 from symveil.randomness.choices import Boundaries, discrete_laplace, uniform_below, uniform_integer, uniform_integers
-from symveil.randomness.records import RecordKey, RecordStreams, new_release_key
 
 __all__ = [
     "BitSource",

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError, WordError, only_our_errors
-from symveil.formats.formulas import Apostrophes
-from symveil.formats.reading import suffix, wrong_suffix
+from symveil.formats.reading import Apostrophes, suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text, list_lengths
 from symveil.formats.sequences.rows import SeenNames
@@ -28,8 +27,17 @@ from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.formats.symbols import reading_advice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
-from symveil.release.batch import LEFT_OUT, OnUnknown, ReleasePlan, bounded, check_batch, privatize_batch
-from symveil.release.job import Ask, FileJob, Written
+from symveil.release.batch import (
+    LEFT_OUT,
+    Ask,
+    FileJob,
+    OnUnknown,
+    ReleasePlan,
+    Written,
+    bounded,
+    check_batch,
+    privatize_batch,
+)
 from symveil.release.timed import TimedEvents, TimedPlan
 from symveil.storage.files import digest_of
 

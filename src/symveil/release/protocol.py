@@ -23,6 +23,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,8 +32,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.search import no_searches
 from symveil.errors import LedgerError, ParameterError
-from symveil.formats.compatibility import stamped_by_0_2
-from symveil.formats.manifest import check_manifest_path, manifest_path, write_manifest
+from symveil.formats.manifest import check_manifest_path, manifest_path, stamped_by_0_2, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
@@ -40,7 +40,7 @@ from symveil.ledger.units import Unit
 from symveil.mechanisms.calibrate import law_rows
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.randomness import new_release_key
-from symveil.release.job import Job, Written
+from symveil.release.batch import Job, Written
 
 _LONGEST_SHOWN = 40
 
@@ -124,7 +124,7 @@ def decisions(mechanism: Mechanism, lengths: NDArray[np.int64] | None) -> Decisi
     Proofs are left out: two proofs of one law draw the same words.
 
     >>> import symveil as sv
-    >>> from symveil.languages.any_length import words_of_any_length
+    >>> from symveil.languages.language import words_of_any_length
     >>> one, other = (sv.select_mechanism(words_of_any_length("abc"), epsilon=number) for number in (1, 2))
     >>> decisions(one, np.array([1, 2])).mechanism
     'exponential'
@@ -181,13 +181,18 @@ class Protocol:
     job: Job[Any]
     target: Path
     manifest_text: ManifestText
-    settings: Settings
-    """Everything public that decides what is drawn, as far as it is known before the input was read."""
+    describe: Callable[[], Settings]
+    """Everything public that decides what is drawn, as far as it is known before the input was read: for a ledger."""
     calibrate: Callable[[Job[Any]], Decisions]
     """Searches for all laws, once the input was surveyed. Nothing is searched for afterwards."""
     release_id: str | None = None
     again: bool = True
     """Without a release id: whether a release that is done may be made, and charged, once more."""
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What a ledger records of this release."""
+        return self.describe()
 
     def run(self, ledger: str | Path | None, price: Callable[[], Price], over_budget: OverBudget) -> Finished:
         """The release, charged to a ledger where there is one."""

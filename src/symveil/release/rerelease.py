@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
-from symveil.languages.any_length import gathered
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
+from symveil.languages.language import gathered
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.online.mechanism import Online
-from symveil.mechanisms.optimal.mechanism import Optimal
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.online import Online
+from symveil.mechanisms.optimal import Optimal
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import exact

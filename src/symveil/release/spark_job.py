@@ -16,8 +16,7 @@ from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions, secret_lengths_in_long_form
 from symveil.formats.symbols import check_separable
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.release.batch import OnUnknown, ReleasePlan
-from symveil.release.job import Ask, Job, Written
+from symveil.release.batch import Ask, Job, OnUnknown, ReleasePlan, Written
 from symveil.release.spark_records import PERSON, SparkRecords, quoted
 from symveil.release.spark_session import (
     SPARK_ERRORS,

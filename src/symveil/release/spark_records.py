@@ -32,13 +32,13 @@ from pyspark.sql.types import (
 )
 
 from symveil.errors import FileError, ParameterError
-from symveil.estimation.statistics import Indices
+from symveil.estimation.table import Indices
 from symveil.formats.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
 from symveil.formats.sequences.records import is_list, list_lengths, split_column
 from symveil.formats.sequences.rows import no_name
 from symveil.formats.sequences.sequence_file import attribute_codes
 from symveil.formats.sequences.stamps import StampReader
-from symveil.languages.any_length import AnyLength
+from symveil.languages.language import AnyLength
 from symveil.models.alphabet import Lengths
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 from symveil.models.times import Stamps

@@ -25,8 +25,8 @@ from symveil.formats.manifest import (
     model_digest,
     passes_unprotected,
 )
-from symveil.languages.any_length import AnyLength
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.adjacency import chosen_adjacency, refuse_thin, share_of_positions
 from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection
@@ -38,7 +38,7 @@ from symveil.mechanisms.mechanism import LengthClass, Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled
-from symveil.release.job import Written
+from symveil.release.batch import Written
 from symveil.release.protocol import Price
 from symveil.release.timed import TimedEvents, TimeSettings
 

@@ -1,7 +1,8 @@
 """Releases of events with their times: the public grid of times, the law of an event, and what both promise.
 
-On an alphabet one budget covers symbol and time (the joint staircase, `laws.event_law`): every changed event costs at
-most ε/b. On a model words come from the mechanism at its share of ε, and times from the same law without symbols.
+On an alphabet one budget covers symbol and time (the joint staircase, `mechanisms.timed_events`): every changed event
+costs at most ε/b. On a model words come from the mechanism at its share of ε, and times from the same law without
+symbols.
 """
 
 from __future__ import annotations
@@ -365,10 +366,8 @@ class TimeSettings:
         return TimeGrid.read(self.grid).waits is not None
 
     @classmethod
-    def from_parameters(cls, document: Mapping[str, Any]) -> Self | None:
-        """Those of a manifest; None where no times were released."""
-        if "time_grid" not in document:
-            return None
+    def from_parameters(cls, document: Mapping[str, Any]) -> Self:
+        """Those of a manifest with a `time_grid`."""
         return cls(
             grid=document["time_grid"], shift=document["time_shift"], timezone=document["timezone"],
             share=document.get("time_share"),

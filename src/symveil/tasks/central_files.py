@@ -1,7 +1,7 @@
-"""What all central releases of a file share: their public support, and the protocol.
+"""What all central releases of a file share: their public support, rules for words, and the protocol.
 
-Tables of private counts, read again: rows with their intervals, and what their manifest promises.
-"""
+Rules say that no symbol occurs twice, or that every word is a word of a model. Tables of private counts are read again
+here: rows with their intervals, and what their manifest promises."""
 
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
 from symveil.central.noise import Query
+from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_cells import TIME_STATISTICS
+from symveil.central.word_law import Support, no_parameters
 from symveil.errors import FileError, InputError, ParameterError
-from symveil.estimation.names import LONGEST_GRAM
-from symveil.estimation.statistics import Indices, Statistic, read_statistic
-from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
-from symveil.formats.formulas import unguarded
+from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
+from symveil.estimation.table import Indices
 from symveil.formats.json_text import refuse_deep_nesting
-from symveil.formats.manifest import manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.coordinates import zones_of
+from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import path_of, read_text
+from symveil.formats.reading import path_of, read_text, unguarded
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
-from symveil.languages.graph import Model
+from symveil.formats.shapes import zones_of
+from symveil.languages.graph import Model, require_words
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock
-from symveil.parameters.declaration import Domain, File, OneOf, declared
-from symveil.pictures.road_map import Road
+from symveil.parameters import Domain, File, OneOf, declared
+from symveil.pictures.maps import Road
 from symveil.release.central_job import (
     NOTHING_BESIDE,
     Answer,
     Beside,
     CentralJob,
+    CentralSpec,
     CentralWords,
     FileWords,
     FrameWords,
     ObservedSymbols,
     PublicOrObserved,
+    queries_of,
 )
-from symveil.release.central_spec import CentralSpec, queries_of
 from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
 from symveil.tasks.parameters import RunOptions, no_pyspark
@@ -236,7 +237,7 @@ def release_centrally(
             charged=run.ledger is not None,
             date=date,
         ).text(),
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),
@@ -410,3 +411,45 @@ def _floats(column: Any) -> NDArray[np.float64]:
 
 def _whole(column: Any) -> NDArray[np.int64]:
     return np.array(column.to_pylist(), dtype=np.int64)
+
+
+def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
+    """The rules of a law over these symbols.
+
+    Parameters
+    ----------
+    symbols
+        The names of the law's symbols.
+    no_repeats
+        Whether a word has every symbol at most once.
+    constraint
+        A model or its file: words must be words of it.
+
+    >>> declared_rules("ab", no_repeats=True, constraint=None)
+    Rules(once=(0, 1))
+    """
+    if not isinstance(no_repeats, bool):
+        raise ParameterError("no_repeats", expected="True or False", found=no_repeats)
+    models: tuple[Model, ...] = ()
+    if isinstance(constraint, str | Path):
+        models = (load_word_model(Path(constraint)),)
+    elif constraint is not None:
+        models = (require_words(constraint),)
+    return Rules(once=tuple(range(len(symbols))) if no_repeats else (), constraints=models)
+
+
+def require_legal_words(support: Support, rules: Rules, symbols: Sequence[str]) -> None:
+    """Refuse rules that no word of the public lengths obeys, as far as automata and lengths can tell."""
+    if len(rules.once) == support.symbols < support.shortest:
+        raise ParameterError(
+            "no_repeats",
+            expected=f"words of at most {support.symbols} symbols, as many as there are",
+            found=f"{support.shortest} and more",
+        )
+    RuledLaw.of(support, no_parameters(support), rules, symbols).trellis()
+
+
+def needs_model_as_rule(language: AnyLength) -> bool:
+    """Whether pairs of symbols do not decide what a word of the model is: it is no chain that begins anywhere."""
+    graph = language.graph
+    return graph is not None and not (graph.state_is_symbol and graph.start == len(graph.alphabet))

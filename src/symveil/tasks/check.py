@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, either, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
 from symveil.formats.manifest import (
     FORMAT,
+    MANIFEST_OF_0_3,
     Manifest,
     alphabet_digest,
+    choice_from_manifest,
+    is_of_0_2,
     only_file_errors,
     passes_unprotected,
     read_any_manifest,
@@ -31,8 +33,10 @@ from symveil.formats.reading import suffix
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
-from symveil.mechanisms.attacker.view import view_from_document
+from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
+from symveil.mechanisms.choice import AUTO
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
@@ -47,7 +51,7 @@ from symveil.tasks.checks import (
     same_model,
     schema_fields,
 )
-from symveil.tasks.enforce_log import log_policy
+from symveil.tasks.enforce_options import log_policy
 from symveil.tasks.opacity import load_system
 
 _LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
@@ -101,6 +105,8 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
         content = _content(path, release, document) if checks[0].holds else None
         try:
             checks.append(_guarantee(release, document, None if content is None else content.lengths))
+            if release.policy is None and release.times is None and not is_of_0_2(document):
+                checks.append(_parameters(release, document))
         except SymveilError as error:  # what is claimed of a rate is not proved
             checks.append(Check("guarantee", False, str(error)))
             content = None
@@ -257,6 +263,53 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _parameters(release: LocalSpec, document: dict[str, Any]) -> Check:
+    """Whether the laws are such as the parameters ask for. Nothing is searched for.
+
+    With auto laws may have costs of their own, and a tight rate on a model may be any that is proved.
+    """
+    fault = next((fault for row in document["law"] for fault in _contradictions(release, row)), None)
+    return Check("parameters", fault is None, "the laws follow from them" if fault is None else fault)
+
+
+def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
+    """What the parameters ask for otherwise than a law has it."""
+    choice, length = release.choice, row["lengths"][1]
+    made = release.mechanism if choice.metric == "levenshtein" else release.mechanism.of_length(length)
+    if made is None or made.name != row["mechanism"]:
+        return
+    wanted, named = (
+        type(made).from_choice(made.language, replace(choice, mechanism=made.name)),
+        choice.mechanism != AUTO,
+    )
+    costs = {"cost": choice.cost is not None, "balanced": choice.balanced, "cap": choice.cap is not None}
+    for name in ("prior", *(cost for cost, given in costs.items() if named or given)):
+        asked, own = _parameter(wanted, name), _parameter(made, name)
+        if asked != own:
+            yield f"{name}: the law of words of {length} symbols has {own}, which is not what they ask for, {asked}"
+    is_formula = made.language.homogeneous and (choice.calibration == "classic" or made.name in _CLOSED_FORMS)
+    if is_formula or (named and choice.calibration == "classic"):
+        rates = [each.law.rate for each in (made, wanted)]
+        if rates[0] != rates[1]:
+            own, asked = ("none" if rate is None else spelled(rate) for rate in rates)
+            which = choice.calibration
+            yield f"calibration: the law of words of {length} symbols has the rate {own}, {which} is {asked}"
+
+
+_CLOSED_FORMS = ("exponential", "staircase")
+"""Mechanisms whose tight rate over an alphabet is a formula."""
+
+
+def _parameter(mechanism: Mechanism, name: str) -> str:
+    """What a mechanism was made with, as text; of a cap left open the one that it means."""
+    cost = getattr(mechanism, "plain_cost", None)
+    if name == "cap":
+        return "none" if cost is None or cost.largest is None else spelled(cost.largest)
+    if name == "cost" and cost is None:
+        return "hamming"  # what swap means to the optimal mechanism
+    return str(getattr(mechanism, name, None)).lower()
 
 
 def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:

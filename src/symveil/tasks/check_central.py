@@ -1,7 +1,8 @@
 """Recheck a central release: its promise from its queries, its law from what is public; tables are `check_tables`.
 
 A law is held against the support, the lengths and the queries. What no file decides is not checked: the noisy counts
-and fitted parameters themselves, a clipped share, whether a map was used.
+and fitted parameters themselves, a clipped share, whether a map was used, and but for counts of lengths the longest
+sequence that counted.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from symveil.central.attribute_law import attribute_queries
 from symveil.central.counts import BOUNDS
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
-from symveil.central.support import Support
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
-from symveil.errors import SymveilError
+from symveil.central.word_law import Support
+from symveil.errors import SymveilError, either
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
 from symveil.formats.models.model_files import load_word_model
@@ -29,25 +30,35 @@ from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
-from symveil.languages.any_length import AnyLength, runs_of_any_length, words_of_any_length
+from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.times import INSTANT, PublicValues, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
-from symveil.release.central_spec import CentralSpec, queries_of
+from symveil.release.central_job import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
-from symveil.tasks.central_files import zones_digest
-from symveil.tasks.check_tables import check_table, is_of_times, question_of
-from symveil.tasks.checks import Check, compared, output_bytes, promise_fault, same_model, schema_fields
+from symveil.tasks.central_files import needs_model_as_rule, zones_digest
+from symveil.tasks.checks import (
+    Check,
+    check_table,
+    compared,
+    is_of_times,
+    output_bytes,
+    promise_fault,
+    question_of,
+    same_model,
+    schema_fields,
+)
 from symveil.tasks.count import CountOptions
-from symveil.tasks.declared_rules import needs_model_as_rule
 from symveil.tasks.synthesize import synthetic_columns
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
 _LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}
+_WITHOUT_LISTS = ("0.2.", "0.3.")
+"""Versions that did not write them."""
 _CLOSE = 1e-6
 """Sums of floats differ a little between machines: transition probabilities by this much."""
 
@@ -82,6 +93,7 @@ def check_central(
         model_document = {"kind": loaded.kind, "file": document["model"]["file"]}
         same = same and document["alphabet"] is None and document["model"] == model_document
     checks.append(compared("alphabet", same))
+    checks += _lists(document)
     checks.append(_queries(document, language))
     checks.append(_parameters(document))
     checks.append(_facts(path, document))
@@ -94,6 +106,17 @@ def check_central(
         if document["release"] == "synthesize":
             checks.append(_synthetic(path, document, language))
     return checks
+
+
+def _lists(document: dict[str, Any]) -> list[Check]:
+    """That a manifest lists what older versions did not: what passes unprotected, and the zones that were counted."""
+    listed = ["passes_unprotected"]
+    if document["release"] == "count" and document["parameters"].get("zones") is not None:
+        listed.append("zones")
+    missing = [name for name in listed if name not in document]
+    if not missing or str(document["version"]).startswith(_WITHOUT_LISTS):
+        return []
+    return [Check("fields", False, f"the manifest has no {either(missing)}, which its version lists")]
 
 
 def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
@@ -127,7 +150,10 @@ def _parameters(document: dict[str, Any]) -> Check:
         fault = next(_parameter_faults(document), None)
     except (SymveilError, LookupError, TypeError, ValueError, AttributeError) as error:
         fault = str(error) if isinstance(error, SymveilError) else "not as symveil writes them"
-    return Check("parameters", fault is None, "the queries follow from them" if fault is None else fault)
+    parameters, shown = document["parameters"], "the queries follow from them"
+    if fault is None and parameters.get("max_length") is not None and parameters["statistic"] != "lengths":
+        shown += "; that longer sequences than max_length did not count is not seen in a table"
+    return Check("parameters", fault is None, shown if fault is None else fault)
 
 
 def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:

@@ -1,223 +1,48 @@
-"""A utility report: how well a private file keeps what the true one says, for the holder of both.
-
-Two files of sequences, or lists of words, coded over one list of symbols.
-"""
+"""A utility report: how well a private file keeps what the true one says, for the holder of both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.comparison.distributions import (
+    LONGEST,
+    SHORTEST,
+    TOP,
     CodedWords,
+    FrequentPatterns,
     Integers,
+    Pairs,
     coverage_kendall_tau,
+    frequent_patterns,
     hotspot_ndcg,
     length_jsd,
     visits_jsd,
 )
 from symveil.comparison.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
-from symveil.comparison.ngrams import LONGEST, SHORTEST, TOP, FrequentPatterns, Pairs, frequent_patterns
 from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
-from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
-from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
+from symveil.errors import InputError, ParameterError
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
-from symveil.formats.sequences.frames import is_frame, open_input
-from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
-from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
-from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.shapes import middle, read_coordinates, zones_of
 from symveil.models.alphabet import Word
-from symveil.models.times import Period, Stamps, WallClock
-from symveil.parameters.declaration import check_names, shows_fields
-from symveil.pictures.road_map import Road, tame
-from symveil.release.private_file import PrivateFile
+from symveil.models.times import Period, WallClock
+from symveil.parameters import check_names, shows_fields
+from symveil.pictures.maps import Road, tame
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
-from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest
-from symveil.tasks.compare_metrics import HOLDER_ONLY, METRICS, compared
+from symveil.tasks.compare_tables import HOLDER_ONLY, METRICS, Source, compared, read_both
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
-
-Source = str | Path | Iterable[Word]
-
-
-class _Gathered:
-    """The words of one file, in codes of its own."""
-
-    def __init__(self) -> None:
-        self.code: dict[str, int] = {}
-        self._codes: list[NDArray[np.int64]] = []
-        self._lengths: list[NDArray[np.int64]] = []
-        self._stamps: list[Stamps] = []
-
-    def add_times(self, stamps: Stamps) -> None:
-        """The times of the symbols that were added last."""
-        self._stamps.append(stamps)
-
-    def timed(self, words: CodedWords, clock: WallClock) -> TimedWords | None:
-        """The words with their times; None where none were read."""
-        if not self._stamps:
-            return None
-        parts = [(each.microseconds, each.kind) for each in self._stamps]
-        return TimedWords(words, Stamps(*(np.concatenate(each) for each in zip(*parts, strict=True))), clock)
-
-    def add(self, texts: list[str], indices: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        """Some more words: the different symbols as text, the number of each one's text, how many each word has."""
-        own = np.array([self.code.setdefault(text, len(self.code)) for text in texts], dtype=np.int64)
-        self._codes.append(own[indices] if len(own) else np.empty(0, dtype=np.int64))
-        self._lengths.append(lengths)
-
-    def words(self, number: dict[str, int]) -> CodedWords:
-        """The words, in the codes of all symbols."""
-        renamed = np.array([number[text] for text in self.code], dtype=np.int32)
-        codes = np.concatenate([np.empty(0, dtype=np.int64), *self._codes])
-        lengths = np.concatenate([np.empty(0, dtype=np.int64), *self._lengths])
-        return CodedWords(renamed[codes] if len(codes) else np.empty(0, dtype=np.int32), lengths, len(number))
-
-
-def read_pair(
-    true: Source, private: Source, columns: ColumnOptions, *, known: Iterable[str] = ()
-) -> tuple[tuple[str, ...], tuple[CodedWords, CodedWords]]:
-    """The symbols of both files and those that are `known`, in the order of their text; and the words of each file.
-
-    >>> symbols, (true, private) = read_pair(["ab"], [("b", "c")], ColumnOptions())
-    >>> symbols, true.codes.tolist(), private.codes.tolist()
-    (('a', 'b', 'c'), [0, 1], [1, 2])
-    """
-    symbols, words, _ = _read_both(true, private, columns, known=known)
-    return symbols, words
-
-
-def _read_both(
-    true: Source, private: Source, columns: ColumnOptions, *, known: Iterable[str]
-) -> tuple[tuple[str, ...], tuple[CodedWords, CodedWords], tuple[_Gathered, _Gathered]]:
-    one = _gathered(true, columns, name="true")
-    other = _gathered(private, columns, name="private", may_differ=True)
-    symbols = tuple(sorted({*one.code, *other.code, *known}))
-    number = {symbol: index for index, symbol in enumerate(symbols)}
-    return symbols, (one.words(number), other.words(number)), (one, other)
-
-
-def read_words(source: Source, columns: ColumnOptions, *, name: str) -> tuple[tuple[str, ...], CodedWords]:
-    """The symbols of one file, in the order of their text, and its words."""
-    gathered = _gathered(source, columns, name=name, may_differ=name != "true")
-    symbols = tuple(sorted(gathered.code))
-    return symbols, gathered.words({symbol: index for index, symbol in enumerate(symbols)})
-
-
-def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: bool = False) -> _Gathered:
-    gathered = _Gathered()
-    if isinstance(source, str | Path):
-        for file in _files(Path(source), columns, may_differ=may_differ):
-            for batch in reported_records(file, "reading"):
-                gathered.add(*_coded(batch, file))
-                if TIME in batch.schema.names:
-                    gathered.add_times(file.stamps(batch))
-    elif is_frame(source):
-        table = _opened_as_it_may_be(source, columns) if may_differ else open_input(source, columns)
-        for batch in table.records():
-            gathered.add(*_coded(batch, table))
-            if TIME in batch.schema.names:
-                gathered.add_times(table.stamps(batch))
-    else:
-        gathered.add(*_coded_words(source, name))
-    if not gathered.code:
-        raise FileError(
-            str(source) if isinstance(source, str | Path) else name,
-            expected="at least one sequence with a symbol",
-            found="none",
-        )
-    return gathered
-
-
-def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
-    private = _described(path) if may_differ else None
-    if private is not None:
-        # only times that were learned say anything; those of events in other private files are artificial
-        learned = columns.time is not None and private.document.get("times", {}).get("learned")
-        yield from private.files(time=PROCESS_MINING["order"] if learned else None)
-        return
-    inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
-    if not inside:
-        raise FileError(str(path), expected="files of sequences in the folder", found="none")
-    for file in inside:
-        if may_differ:
-            yield _opened_as_it_may_be(file, columns)
-        else:
-            yield open_sequences(file, columns)
-
-
-def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
-    """A private file or table, read as the true one is; else without an order, which logs may lose; else as found."""
-    try:
-        return open_input(file, columns)
-    except SymveilError as error:
-        time = columns.time
-        others = [
-            replace(columns, order=None),
-            ColumnOptions(separator=columns.separator, time=time),
-            ColumnOptions(time=time),
-            replace(columns, order=None, time=None),
-            ColumnOptions(separator=columns.separator),
-            ColumnOptions(),
-        ]
-        for other in others:
-            if other != columns:
-                with suppress(SymveilError):
-                    return open_input(file, other)
-        raise error  # of the options as they were typed
-
-
-def _described(path: Path) -> PrivateFile | None:
-    """The private file with the manifest beside it; None where there is none."""
-    manifest = manifest_path(path)
-    if not manifest.is_file():
-        return None
-    document = read_any_manifest(manifest).document
-    if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
-        actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
-        raise FileError(str(path), expected="a file of sequences", found=actual)
-    with only_file_errors(manifest):
-        ColumnOptions.from_names(document["output"]["columns"])
-    return PrivateFile(path, document)
-
-
-def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    rows = batch.column(ROW_NUMBER)
-    texts, indices, lengths = symbols_of_lists(
-        batch.column(SYMBOLS), where=lambda row: f"{file.file}: {file.unit} {rows[row].as_py()}"
-    )
-    seen = np.bincount(indices, minlength=len(texts)) > 0  # a dictionary may have symbols that do not occur
-    return list(compress(texts, seen.tolist())), (np.cumsum(seen) - 1)[indices], lengths
-
-
-def _coded_words(words: Iterable[Word], name: str) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    code: dict[str, int] = {}
-    codes: list[int] = []
-    lengths: list[int] = []
-    if not isinstance(words, Iterable):
-        raise WordError(f"{name}: expected a file or words, found a {type(words).__name__}")
-    for number, word in enumerate(words, start=1):
-        if not isinstance(word, Iterable):
-            raise WordError(f"{name}: expected words as sequences of symbols, found another thing as word {number}")
-        symbols = [str(symbol) for symbol in word]
-        codes.extend(code.setdefault(symbol, len(code)) for symbol in symbols)
-        lengths.append(len(symbols))
-    return list(code), np.array(codes, dtype=np.int64), np.array(lengths, dtype=np.int64)
-
 
 _MOST_PATTERN = 100
 _DIFFERENCES = 20
@@ -363,7 +188,7 @@ def compare(
     period = None if learned is None else Period.read(learned["period"])
     roads = {} if places is None else tame(read_coordinates(places))  # no metric knows the unit
     grid, zone_names = zones_of(zones, roads)
-    symbols, (one, other), both = _read_both(true, private, columns, known=roads)
+    symbols, (one, other), both = read_both(true, private, columns, known=roads)
     timed = (both[0].timed(one, clock), both[1].timed(other, clock))
     seen = [symbols[code] for code in np.flatnonzero(one.visits() + other.visits()).tolist()]
     _require_all(seen, roads, "places", "a place")

@@ -1,30 +1,309 @@
-"""How well a table of private counts tells what the true file has, for the holder of both."""
+"""What both comparisons need, files of words and metrics; and how well a private table tells what the true file has."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from symveil.central.counts import PrivateCounts
 from symveil.central.unlisted_cells import PersonCells
 from symveil.comparison.distributions import CodedWords, jensen_shannon
-from symveil.errors import InputError, ParameterError
-from symveil.estimation.statistics import Batch, Statistic, read_statistic
-from symveil.formats.maps.coordinates import read_coordinates, zones_of
-from symveil.formats.sequences.columns import ColumnOptions
+from symveil.comparison.times import TimedWords
+from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
+from symveil.estimation.statistics import Statistic, read_statistic
+from symveil.estimation.table import Batch
+from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
+from symveil.formats.reading import suffix
+from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
+from symveil.formats.sequences.frames import is_frame, open_input
+from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
+from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
+from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.formats.shapes import read_coordinates, zones_of
 from symveil.models.alphabet import Word
+from symveil.models.times import Stamps, WallClock
 from symveil.numbers.rationals import spelled
-from symveil.pictures.road_map import tame
+from symveil.pictures.maps import tame
+from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
-from symveil.reports.report import Report
+from symveil.reports.report import Report, Section, Table
+from symveil.storage.files import released_files
 from symveil.tasks.central_files import central_manifest, read_counts
-from symveil.tasks.compare import read_words
-from symveil.tasks.compare_metrics import HOLDER_ONLY, TABLE_METRICS, compared
+
+Source = str | Path | Iterable[Word]
+
+
+class _Gathered:
+    """The words of one file, in codes of its own."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = {}
+        self._codes: list[NDArray[np.int64]] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._stamps: list[Stamps] = []
+
+    def add_times(self, stamps: Stamps) -> None:
+        """The times of the symbols that were added last."""
+        self._stamps.append(stamps)
+
+    def timed(self, words: CodedWords, clock: WallClock) -> TimedWords | None:
+        """The words with their times; None where none were read."""
+        if not self._stamps:
+            return None
+        parts = [(each.microseconds, each.kind) for each in self._stamps]
+        return TimedWords(words, Stamps(*(np.concatenate(each) for each in zip(*parts, strict=True))), clock)
+
+    def add(self, texts: list[str], indices: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        """Some more words: the different symbols as text, the number of each one's text, how many each word has."""
+        own = np.array([self.code.setdefault(text, len(self.code)) for text in texts], dtype=np.int64)
+        self._codes.append(own[indices] if len(own) else np.empty(0, dtype=np.int64))
+        self._lengths.append(lengths)
+
+    def words(self, number: dict[str, int]) -> CodedWords:
+        """The words, in the codes of all symbols."""
+        renamed = np.array([number[text] for text in self.code], dtype=np.int32)
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *self._codes])
+        lengths = np.concatenate([np.empty(0, dtype=np.int64), *self._lengths])
+        return CodedWords(renamed[codes] if len(codes) else np.empty(0, dtype=np.int32), lengths, len(number))
+
+
+def read_pair(
+    true: Source, private: Source, columns: ColumnOptions, *, known: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[CodedWords, CodedWords]]:
+    """The symbols of both files and those that are `known`, in the order of their text; and the words of each file.
+
+    >>> symbols, (true, private) = read_pair(["ab"], [("b", "c")], ColumnOptions())
+    >>> symbols, true.codes.tolist(), private.codes.tolist()
+    (('a', 'b', 'c'), [0, 1], [1, 2])
+    """
+    symbols, words, _ = read_both(true, private, columns, known=known)
+    return symbols, words
+
+
+def read_both(
+    true: Source, private: Source, columns: ColumnOptions, *, known: Iterable[str]
+) -> tuple[tuple[str, ...], tuple[CodedWords, CodedWords], tuple[_Gathered, _Gathered]]:
+    """As `read_pair`, and what was gathered of each, which has its times."""
+    one = _gathered(true, columns, name="true")
+    other = _gathered(private, columns, name="private", may_differ=True)
+    symbols = tuple(sorted({*one.code, *other.code, *known}))
+    number = {symbol: index for index, symbol in enumerate(symbols)}
+    return symbols, (one.words(number), other.words(number)), (one, other)
+
+
+def read_words(source: Source, columns: ColumnOptions, *, name: str) -> tuple[tuple[str, ...], CodedWords]:
+    """The symbols of one file, in the order of their text, and its words."""
+    gathered = _gathered(source, columns, name=name, may_differ=name != "true")
+    symbols = tuple(sorted(gathered.code))
+    return symbols, gathered.words({symbol: index for index, symbol in enumerate(symbols)})
+
+
+def _gathered(source: Source, columns: ColumnOptions, *, name: str, may_differ: bool = False) -> _Gathered:
+    gathered = _Gathered()
+    if isinstance(source, str | Path):
+        for file in _files(Path(source), columns, may_differ=may_differ):
+            for batch in reported_records(file, "reading"):
+                gathered.add(*_coded(batch, file))
+                if TIME in batch.schema.names:
+                    gathered.add_times(file.stamps(batch))
+    elif is_frame(source):
+        table = _opened_as_it_may_be(source, columns) if may_differ else open_input(source, columns)
+        for batch in table.records():
+            gathered.add(*_coded(batch, table))
+            if TIME in batch.schema.names:
+                gathered.add_times(table.stamps(batch))
+    else:
+        gathered.add(*_coded_words(source, name))
+    if not gathered.code:
+        raise FileError(
+            str(source) if isinstance(source, str | Path) else name,
+            expected="at least one sequence with a symbol",
+            found="none",
+        )
+    return gathered
+
+
+def _files(path: Path, columns: ColumnOptions, *, may_differ: bool) -> Iterator[SequenceFile]:
+    private = _described(path) if may_differ else None
+    if private is not None:
+        # only times that were learned say anything; those of events in other private files are artificial
+        learned = columns.time is not None and private.document.get("times", {}).get("learned")
+        yield from private.files(time=PROCESS_MINING["order"] if learned else None)
+        return
+    inside = [file for file in released_files(path) if suffix(file) in FORMATS] if path.is_dir() else [path]
+    if not inside:
+        raise FileError(str(path), expected="files of sequences in the folder", found="none")
+    for file in inside:
+        if may_differ:
+            yield _opened_as_it_may_be(file, columns)
+        else:
+            yield open_sequences(file, columns)
+
+
+def _opened_as_it_may_be(file: Any, columns: ColumnOptions) -> SequenceFile:
+    """A private file or table, read as the true one is; else without an order, which logs may lose; else as found."""
+    try:
+        return open_input(file, columns)
+    except SymveilError as error:
+        time = columns.time
+        others = [
+            replace(columns, order=None),
+            ColumnOptions(separator=columns.separator, time=time),
+            ColumnOptions(time=time),
+            replace(columns, order=None, time=None),
+            ColumnOptions(separator=columns.separator),
+            ColumnOptions(),
+        ]
+        for other in others:
+            if other != columns:
+                with suppress(SymveilError):
+                    return open_input(file, other)
+        raise error  # of the options as they were typed
+
+
+def _described(path: Path) -> PrivateFile | None:
+    """The private file with the manifest beside it; None where there is none."""
+    manifest = manifest_path(path)
+    if not manifest.is_file():
+        return None
+    document = read_any_manifest(manifest).document
+    if document["format"] == CENTRAL_FORMAT and document["release"] != "synthesize":
+        actual = "a table of counts, for compare_table" if document["release"] == "count" else "a model"
+        raise FileError(str(path), expected="a file of sequences", found=actual)
+    with only_file_errors(manifest):
+        ColumnOptions.from_names(document["output"]["columns"])
+    return PrivateFile(path, document)
+
+
+def _coded(batch: pa.RecordBatch, file: SequenceFile) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    rows = batch.column(ROW_NUMBER)
+    texts, indices, lengths = symbols_of_lists(
+        batch.column(SYMBOLS), where=lambda row: f"{file.file}: {file.unit} {rows[row].as_py()}"
+    )
+    seen = np.bincount(indices, minlength=len(texts)) > 0  # a dictionary may have symbols that do not occur
+    return list(compress(texts, seen.tolist())), (np.cumsum(seen) - 1)[indices], lengths
+
+
+def _coded_words(words: Iterable[Word], name: str) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    code: dict[str, int] = {}
+    codes: list[int] = []
+    lengths: list[int] = []
+    if not isinstance(words, Iterable):
+        raise WordError(f"{name}: expected a file or words, found a {type(words).__name__}")
+    for number, word in enumerate(words, start=1):
+        if not isinstance(word, Iterable):
+            raise WordError(f"{name}: expected words as sequences of symbols, found another thing as word {number}")
+        symbols = [str(symbol) for symbol in word]
+        codes.extend(code.setdefault(symbol, len(code)) for symbol in symbols)
+        lengths.append(len(symbols))
+    return list(code), np.array(codes, dtype=np.int64), np.array(lengths, dtype=np.int64)
+
+
+HOLDER_ONLY = (
+    "for the holder of the true file only: these numbers depend on the secret sequences and are not private; do not "
+    "publish them, nor choose by them which private file to publish"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """How a metric is presented."""
+
+    label: str
+    best: str
+    meaning: str
+    source: str
+
+
+METRICS = {
+    "visits_jsd": Metric("visits: divergence", "0, at most 0.693", "how often each symbol occurs", "LDPTrace, density"),
+    "coverage_kendall_tau": Metric(
+        "coverage: Kendall's τ", "1, at least −1", "symbols in the order of how many sequences have them", "AdaTrace"
+    ),
+    "hotspot_ndcg": Metric("hotspots: NDCG", "1, at least 0", "the five most visited symbols, in order", "LDPTrace"),
+    "od_jsd": Metric(
+        "origin–destination: divergence", "0, at most 0.693", "first and last zone", "AdaTrace, trip error"
+    ),
+    "length_jsd": Metric(
+        "lengths: divergence", "0, at most 0.693", "how many symbols sequences have", "AdaTrace, adapted"
+    ),
+    "diameter_jsd": Metric(
+        "diameters: divergence", "0, at most 0.693", "largest distance within a sequence, 20 buckets", "AdaTrace"
+    ),
+    "range_query_error": Metric(
+        "range queries: relative error", "0", "visits in 225 squares on the map", "LDPTrace, lattice"
+    ),
+    "pattern_f1": Metric("frequent patterns: F1", "1, at least 0", "the most frequent patterns", "AdaTrace"),
+    "pattern_support_error": Metric(
+        "frequent patterns: support error", "0", "how often the true file's top patterns occur", "AdaTrace"
+    ),
+    "bigram_l1": Metric("pairs: L1", "0, at most 2", "which symbol follows which, as shares of all pairs", "formula"),
+    "transition_tv": Metric(
+        "transitions: total variation", "0, at most 1", "the next symbol, given the last", "formula"
+    ),
+    "log_similarity": Metric(
+        "log similarity: 1 − EMD", "1, at least 0", "whole sequences, normalised edit distance", "Leemans et al. 2019"
+    ),
+    "cycle_mean_error": Metric("cycle time, mean: relative error", "0", "from the first to the last event", "formula"),
+    "cycle_median_error": Metric("cycle time, median: relative error", "0", "the same, median", "formula"),
+    "cycle_p90_error": Metric("cycle time, 90 %: relative error", "0", "the same, 0.9 quantile", "formula"),
+    "cycle_w1": Metric("cycle time: W1 ÷ mean", "0", "all quantiles of cycle times", "formula"),
+    "wait_median_log2": Metric("median waits: |log₂|", "0, at most 10", "doublings, moves with ten waits", "formula"),
+    "wait_mean_log2": Metric("mean waits: |log₂|", "0, at most 10", "doublings, moves with ten waits", "formula"),
+    "hour_jsd": Metric("hours: divergence", "0, at most 0.693", "at which hour events happen", "formula"),
+    "start_hour_jsd": Metric("start hours: divergence", "0, at most 0.693", "at which hour cases start", "formula"),
+    "weekday_jsd": Metric("weekdays: divergence", "0, at most 0.693", "on which weekday events happen", "formula"),
+    "week_l1": Metric("weeks: L1", "0, at most 2", "in which week cases start", "formula"),
+}
+"""Of two files of sequences, in the order of the report."""
+
+TABLE_METRICS = {
+    "l1": Metric("shares: L1", "0, at most 2", "differences of shares, over all cells", "formula"),
+    "jsd": Metric("shares: divergence", "0, at most 0.693", "divergence of the two tables", "formula"),
+    "covered": Metric("intervals: coverage", "1", "rows whose interval holds the true raw count", "formula"),
+    "top_f1": Metric("frequent rows: F1", "1, at least 0", "the most frequent rows found", "AdaTrace, adapted"),
+    "listed_share": Metric(
+        "listed share", "1", "of all that is counted in the true file, what the table has rows for", "formula"
+    ),
+}
+"""Of a table beside the true file."""
+
+
+def compared(
+    metrics: Mapping[str, float], meanings: Mapping[str, Metric], *, title: str, notes: Iterable[str] = ()
+) -> Report:
+    """What was compared, as a table of metrics, with whom it is for.
+
+    Parameters
+    ----------
+    metrics, meanings
+        The values, and how each is presented: `METRICS` or `TABLE_METRICS`, which say the order.
+    title
+        Of the table.
+    notes
+        What should be known besides.
+
+    >>> compared({"l1": 0.25}, TABLE_METRICS, title="A table").sections[0].parts[0].rows
+    (('shares: L1', '0.25', '0, at most 2', 'differences of shares, over all cells', 'formula', 'l1'),)
+    """
+    rows = [
+        (each.label, f"{metrics[name]:.4g}", each.best, each.meaning, each.source, name)
+        for name, each in meanings.items()
+        if name in metrics
+    ]
+    table = Table.from_rows(("metric", "value", "best", "of", "as in", "name"), rows, words=(5,))
+    return Report(title=title, sections=(Section(title, (table,)),), notes=tuple(notes), warnings=(HOLDER_ONLY,))
+
 
 _ANY_LENGTH = 1 << 40
 _DIFFERENCES = 20

@@ -17,19 +17,18 @@ from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table, open_input
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, WaitGrid, WallClock, read_duration
 from symveil.numbers.rationals import Number, exact
-from symveil.parameters.declaration import Domain, Whole, check_names, declared, described, listing_fields, shows_fields
+from symveil.parameters import Domain, Whole, check_names, declared, described, listing_fields, shows_fields
 from symveil.randomness import RecordKey, new_release_key
-from symveil.release.central_job import Beside, FileWords, ObservedSymbols
-from symveil.release.central_spec import CentralSpec
+from symveil.release.central_job import Beside, CentralSpec, FileWords, ObservedSymbols
 from symveil.release.protocol import new_release_id
 from symveil.tasks.central_files import (
     COORDINATES,

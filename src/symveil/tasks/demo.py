@@ -16,10 +16,10 @@ from symveil.examples.millford import MOST_TRIPS, STREETS, Trip, millford, millf
 from symveil.formats.models.model_files import save_model
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.protection import typical_words
-from symveil.mechanisms.attacker.view import AttackerView, attacker_view
+from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import decode
 from symveil.numbers.progress import Progress, named

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from symveil.errors import SymveilWarning
 from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
-from symveil.mechanisms.attacker.view import AttackerView
+from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, counted, exact, percent, shown_at_least
 
@@ -210,7 +210,7 @@ def attacker_facts(
         How many symbols change on average, for scale.
 
     >>> import symveil as sv
-    >>> from symveil.mechanisms.attacker.view import attacker_view
+    >>> from symveil.mechanisms.attacker import attacker_view
     >>> mechanism = sv.Exponential(sv.words("abc", 4), epsilon=2)
     >>> for name, sentence in attacker_facts(mechanism, attacker_view(mechanism), error=0.852):
     ...     print(f"{name}: {sentence}")

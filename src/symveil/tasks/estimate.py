@@ -11,24 +11,35 @@ from typing import get_args
 
 import numpy as np
 
-from symveil.calibration.edit_channel_loss import ChannelParameters
+from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_lengths import EditLengths, lengths_can_be_estimated
-from symveil.estimation.edit_tables import SMALLEST_UNCHANGED, EditNoise, EditTables
-from symveil.estimation.estimate import Estimate, Method
-from symveil.estimation.presence import Presence, useful_length
+from symveil.estimation.edit_tables import (
+    SMALLEST_UNCHANGED,
+    EditLengths,
+    EditNoise,
+    EditTables,
+    lengths_can_be_estimated,
+)
+from symveil.estimation.named_table import Estimate, Method
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
-from symveil.estimation.substitution_tables import LengthTable, SubstitutionTables
+from symveil.estimation.substitution_tables import LengthTable, Presence, SubstitutionTables, useful_length
 from symveil.estimation.table import EstimatedTable, Target, group_count
 from symveil.formats.sequences.frames import Table
 from symveil.languages.graph import Model
-from symveil.mechanisms.edit_channel.mechanism import EditChannel
+from symveil.mechanisms.edit_channel import EditChannel
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import noise_of, noise_of_mechanism
 from symveil.release.spec import LocalSpec
-from symveil.tasks.estimate_runs import OwnStatistic, chain_table, iterated_vectors, run_table
-from symveil.tasks.estimate_times import DURATIONS, TIMED, estimate_times
+from symveil.tasks.estimate_runs import (
+    DURATIONS,
+    TIMED,
+    OwnStatistic,
+    chain_table,
+    estimate_times,
+    iterated_vectors,
+    run_table,
+)
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from symveil.bounds.lower_bound import LowerBound, lower_bound
-from symveil.calibration.certificate import CertifiedRate
+from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.language import Language
 from symveil.languages.run_product import AutomatonSize
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
-from symveil.mechanisms.attacker.versions import attacker_of_versions
-from symveil.mechanisms.attacker.view import AttackerView, attacker_view
+from symveil.mechanisms.attacker import AttackerView, attacker_view
+from symveil.mechanisms.attacker_versions import attacker_of_versions
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism

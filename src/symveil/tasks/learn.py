@@ -23,7 +23,7 @@ from symveil.formats.sequences.sequence_files import read_sequences
 from symveil.models.alphabet import Alphabet, Symbol, Word
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import check_names, shows_fields
+from symveil.parameters import check_names, shows_fields
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.parameters import FileReading

@@ -16,25 +16,25 @@ from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import Rules
-from symveil.central.support import Support
 from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
+from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
-from symveil.estimation.statistics import Batch
+from symveil.estimation.table import Batch
 from symveil.formats.manifest import model_digest
-from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
-from symveil.languages.any_length import AnyLength
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.graph import Model
+from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import Period, PublicValues, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
-from symveil.parameters.declaration import (
+from symveil.parameters import (
     Domain,
     File,
     Flag,
@@ -46,10 +46,9 @@ from symveil.parameters.declaration import (
     listing_fields,
     shows_fields,
 )
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import RecordKey
-from symveil.release.central_job import Beside, ReadWords
-from symveil.release.central_spec import CentralSpec
+from symveil.release.central_job import Beside, CentralSpec, ReadWords
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.tasks.central_files import (
@@ -60,14 +59,16 @@ from symveil.tasks.central_files import (
     TIMEZONE,
     ZONES,
     CentralFile,
+    declared_rules,
+    needs_model_as_rule,
     public_language,
     reading_of_times,
     release_centrally,
+    require_legal_words,
     run_options,
     symbol_zones,
     zones_digest,
 )
-from symveil.tasks.declared_rules import declared_rules, needs_model_as_rule, require_legal_words
 from symveil.tasks.doubts import large_loss, time_warnings, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 

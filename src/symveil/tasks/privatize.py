@@ -36,10 +36,9 @@ from symveil.languages.language import Language, refusal
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, split_words
-from symveil.parameters.declaration import described, shows_fields
+from symveil.parameters import described, shows_fields
 from symveil.randomness import BitSource, new_release_key, system_bits
-from symveil.release.batch import ReleasePlan, check_batch
-from symveil.release.job import Written
+from symveil.release.batch import ReleasePlan, Written, check_batch
 from symveil.release.local import release_batches
 from symveil.release.spec import LocalSpec
 from symveil.tasks.doubts import dropped_ids, large_loss, warn

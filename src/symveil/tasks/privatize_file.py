@@ -21,15 +21,14 @@ import pyarrow as pa
 
 from symveil import __version__
 from symveil.errors import FileError, ParameterError
-from symveil.formats.compatibility import stamped_columns
-from symveil.formats.formulas import Apostrophes
+from symveil.formats.manifest import stamped_columns
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import path_of
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
+from symveil.formats.reading import Apostrophes, path_of
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.records import is_list, keep_column
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
 from symveil.formats.symbols import check_separable, split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
@@ -38,8 +37,8 @@ from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
-from symveil.parameters.declaration import described, shows_fields
-from symveil.release.job import Job, Written
+from symveil.parameters import described, shows_fields
+from symveil.release.batch import Job, Written
 from symveil.release.local import LocalJob
 from symveil.release.private_file import PrivateFile
 from symveil.release.protocol import Decisions, Protocol, Settings, check_ledger_apart, decisions, made_by
@@ -291,7 +290,7 @@ def release_file(
         job=job,
         target=target,
         manifest_text=manifest_text,
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),

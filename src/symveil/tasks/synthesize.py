@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from symveil import __version__
 from symveil.central.attribute_law import OF_CASES
 from symveil.central.noise import Quality
-from symveil.central.time_draws import FITTED_ON, draw_times
+from symveil.central.time_law import FITTED_ON, draw_times
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, either
 from symveil.formats.manifest import Manifest, manifest_path, read_any_manifest
 from symveil.formats.models.model_json import read_law
 from symveil.formats.reading import path_of
-from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.frames import ATTRS
 from symveil.formats.sequences.records import ID, SYMBOLS, TIME, keep_column
+from symveil.formats.sequences.stamps import ArtificialTimes
 from symveil.formats.sequences.xes_writer import XesWriter
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon
@@ -41,7 +41,7 @@ from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import digest_of, write_files
-from symveil.tasks.declared_rules import declared_rules, require_legal_words
+from symveil.tasks.central_files import declared_rules, require_legal_words
 from symveil.tasks.doubts import time_warnings
 from symveil.tasks.learn_privately import LearnedPrivately
 

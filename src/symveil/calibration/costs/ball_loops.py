@@ -1,4 +1,4 @@
-"""One step of vectors that are kept over balls, and of their boxes: the compiled part of `balls`.
+"""One step of vectors that are kept over balls, and of their boxes: the compiled part of `local`.
 
 See docs/theory/certificates.md, *Balls*. A vector over the ball of t has the entry k·F + φ for the k-th state of the
 ball in phase φ. What lies outside is bounded, never dropped: on the left by the sum of all weight there (`tail`), on

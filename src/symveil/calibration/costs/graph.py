@@ -126,14 +126,9 @@ class CostGraph:
 def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     """The arrays of a language with its costs and prior.
 
-    Parameters
-    ----------
-    weights
-        The language, its costs, its prior and the rate.
-    with_shorter
-        Also the words of all smaller lengths. Where words of a chain start in a state that is none of the chain's, they
-        wait there for as many steps as they are shorter; with a public start they end in a state of its own and wait
-        there. Costs must be the same at all positions.
+    Words of all smaller lengths (`with_shorter`) wait for as many steps as they are shorter: in their start, where that
+    is none of the chain's states, or, with a public start, in a state of its own after their end. Costs must then be
+    the same at all positions.
 
     >>> import symveil as sv
     >>> from fractions import Fraction

@@ -13,17 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.certificate import ProvedLoss
-from symveil.calibration.costs.balls import balls_within, has_balls
-from symveil.calibration.costs.blocks import Kind, kinds, root_work, total_over_blocks
+from symveil.calibration.costs.blocks import Kind, LossyPair, Outcome, kinds, root_work, total_over_blocks, worths
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.local import LocalSearch
-from symveil.calibration.costs.outcome import LossyPair, Outcome, worths
+from symveil.calibration.costs.local import LocalSearch, balls_within, has_balls
 from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.models.alphabet import Codes
@@ -53,21 +51,10 @@ def proved_loss(
 ) -> ProvedLoss:
     """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
 
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency.
-    rate
-        η of the exponential weights, or the height of a staircase's steps.
-    epsilon
-        If given, the search ends as soon as it has proved that the loss is at most that, or found a pair above it.
-    nodes
-        How many nodes of the search may be split for each kind of block; None: as many as take some seconds. Any number
-        is sound, 0 too.
-    patient
-        Whether boxes may take half a minute, to know more of the words around a block (`can_be_patient`).
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
+    The rate is η of exponential weights, or the height of a staircase's steps. With ε the search ends as soon as it has
+    proved that the loss is at most that, or found a pair above it. `nodes` is how many nodes may be split for each kind
+    of block: any number is sound, 0 too; None: as many as take some seconds. `patient`: boxes may take half a minute,
+    to know more of the words around a block (`can_be_patient`).
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

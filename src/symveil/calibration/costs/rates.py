@@ -12,8 +12,6 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates
-from symveil.calibration.bracket import Bracket
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.certify import quick_loss, quick_rate
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
@@ -23,9 +21,9 @@ from symveil.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
+from symveil.calibration.costs.pairs import Bracket, Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.search import begin_search, rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, part, silent
@@ -66,22 +64,9 @@ def certify_cost(
     `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
     they took long, on disk (`answers`); what comes from the disk is proved once more before it is used.
 
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency.
-    epsilon
-        The budget.
-    nodes
-        How many nodes of the search may be split for each kind of block at each rate; None: as many as take some
-        seconds. Any number is sound, 0 too.
-    evaluations
-        How many rates may be tried; on large graphs and adjacencies fewer are, so that it takes minutes, not hours.
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
-    claimed, long_windows
-        A rate to be proved, in one evaluation, and whether longer windows of words are looked at for that. None: the
-        largest is searched for.
+    `nodes` is as in `proved_loss`. At most `evaluations` rates are tried; on large graphs and adjacencies fewer, so
+    that it takes minutes, not hours. A claimed rate is proved in one evaluation, with longer windows of words where
+    `long_windows` says so.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

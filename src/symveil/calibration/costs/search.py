@@ -18,13 +18,22 @@ from functools import partial
 import numpy as np
 
 from symveil.calibration.costs.block_loops import children_bounds, root_bounds
-from symveil.calibration.costs.blocks import BlockValues, Groups, Kind, block_groups, classes, tail_of
-from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes
+from symveil.calibration.costs.blocks import (
+    BlockValues,
+    Groups,
+    Kind,
+    LossyPair,
+    Node,
+    Outcome,
+    at_once,
+    block_groups,
+    classes,
+    tail_of,
+)
+from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes, weights_of_paths
 from symveil.calibration.costs.context_loops import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.half_loops import not_yet_proved
-from symveil.calibration.costs.halves import weights_of_paths
-from symveil.calibration.costs.outcome import LossyPair, Node, Outcome, at_once
 from symveil.calibration.costs.step_loops import total_of_word
 
 _MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts

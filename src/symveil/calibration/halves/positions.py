@@ -20,10 +20,12 @@ import numpy as np
 
 from symveil.calibration.costs.blocks import WHOLE, Kind
 from symveil.calibration.costs.pairs import Pair
-from symveil.calibration.effort import halves_at
-from symveil.calibration.halves.groups import (
+from symveil.calibration.halves.tables import (
+    THREADS,
     Floats,
     Groups,
+    Half,
+    HalfTables,
     Integers,
     Worst,
     extremes_of,
@@ -31,8 +33,7 @@ from symveil.calibration.halves.groups import (
     worst_between,
     worst_in_groups,
 )
-from symveil.calibration.halves.tables import THREADS, Half, HalfTables
-from symveil.calibration.limits import LIMITS
+from symveil.calibration.limits import LIMITS, halves_at
 from symveil.models.alphabet import Codes
 
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits

@@ -20,15 +20,12 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.calibration.answers import Entry, Rates
-from symveil.calibration.bracket import Bracket
-from symveil.calibration.certificate import CertifiedRate, ProvedLoss
 from symveil.calibration.costs.blocks import total_over_blocks
-from symveil.calibration.costs.pairs import pair_losses, pairs_of_public_words, worse_pair
+from symveil.calibration.costs.pairs import Bracket, pair_losses, pairs_of_public_words, worse_pair
 from symveil.calibration.halves.blocks import BlockComparison
-from symveil.calibration.halves.groups import Worst
 from symveil.calibration.halves.positions import PositionsComparison, TooLight
-from symveil.calibration.halves.tables import HalfTables
-from symveil.calibration.search import begin_search, rounded_down
+from symveil.calibration.halves.tables import HalfTables, Worst
+from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 from symveil.numbers.progress import Progress
@@ -45,17 +42,9 @@ def loss_by_halves(
 ) -> ProvedLoss | None:
     """The loss at a rate from the blocks of all pairs of words; None where weights leave the range of floats.
 
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency, `halves_work` of which is affordable.
-    rate
-        η of the exponential weights, or the height of a staircase's steps.
-    epsilon
-        If given, the search ends at the first block that alone is above it: the classic bound, with `reached` as what
-        the block is worth, and its words.
-    report
-        Called with the share of the work that is done, and may raise an exception.
+    `halves_work` of the weighting is affordable. With ε the search ends at the first block that alone is above it: the
+    classic bound, with `reached` as what the block is worth, and its words. `report` gets the share of the work that is
+    done.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -129,16 +118,7 @@ def rate_by_halves(
 
     Answers are kept in memory and on disk (`answers`); what comes from the disk is proved once more before it is used.
 
-    Parameters
-    ----------
-    weighting
-        The language with its costs, prior and adjacency, `halves_work` of which is affordable.
-    epsilon
-        The budget.
-    progress
-        Called with how much is done and of how much; may raise an exception to end the search.
-    claimed
-        A rate to be proved, in one evaluation; None: the largest is searched for.
+    `halves_work` of the weighting is affordable. A claimed rate is proved in one evaluation.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming

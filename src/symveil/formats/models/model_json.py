@@ -24,9 +24,8 @@ from symveil.central.attribute_law import AttributeLaw
 from symveil.central.learned import LearnedLaw
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
-from symveil.central.support import MOST_SUMS, Support
 from symveil.central.time_law import TimeLaw
-from symveil.central.word_law import FEATURES, Floats, no_parameters
+from symveil.central.word_law import FEATURES, MOST_SUMS, Floats, Support, no_parameters
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.json_text import (
     Numeral,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from symveil.errors import FileError, ParameterError
-from symveil.parameters.declaration import Domain, Several, declared, listing_fields
+from symveil.parameters import Domain, Several, declared, listing_fields
 
 _NO_COLUMNS = ("separator", "delimiter", "date_format", "person_option")
 _MOST_LISTED = 30

@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.layout import EvenBytes
 from symveil.formats.sequences.records import (
     ID,
@@ -31,7 +30,7 @@ from symveil.formats.sequences.records import (
     list_lengths,
 )
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.models.alphabet import Alphabet
 from symveil.models.times import PublicValues, Stamps
 from symveil.numbers.progress import Progress, listener, named
@@ -166,16 +165,7 @@ def attribute_codes(
 ) -> NDArray[np.int64]:
     """The codes of an attribute of all symbols of sequences: a cell has a list with a value for each, or one for all.
 
-    Parameters
-    ----------
-    column
-        A cell for each sequence.
-    lengths
-        How many symbols each of them has.
-    values
-        The public values.
-    plain
-        What a cell of text says.
+    `plain` says what a cell of text says.
     """
     if not is_list(column.type):
         return np.repeat(values.codes(texts_of(column), *(() if plain is None else (plain,))), lengths)
@@ -237,17 +227,7 @@ _WHOLE = 1000
 
 
 class RecordSteps:
-    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words.
-
-    Parameters
-    ----------
-    what
-        What is done with the records.
-    file
-        The file that is read.
-    progress
-        The callback.
-    """
+    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
 
     def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
         self._what, self._file, self._progress = what, file, progress
@@ -277,13 +257,6 @@ class RecordSteps:
 def reported_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
     """The records of a file, some at a time; the progress callback (`numbers.progress.reporting_to`) is called on the
     way.
-
-    Parameters
-    ----------
-    file
-        The file.
-    what
-        What is done with the records, such as "counting".
     """
     progress = listener(what)
     if progress is None:

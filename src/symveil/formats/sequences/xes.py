@@ -21,9 +21,8 @@ import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import (
     ID,
     PERSON,
@@ -38,7 +37,7 @@ from symveil.formats.sequences.records import (
 )
 from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
 from symveil.models.names import numeral_name, person_name
 from symveil.numbers.progress import note_input

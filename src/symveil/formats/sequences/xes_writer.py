@@ -12,10 +12,10 @@ from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 
-from symveil.formats.sequences.artificial_times import ArtificialTimes
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.records import HOURS, ID, SYMBOLS, TIME, keep_column
 from symveil.formats.sequences.rows import RowWriter
+from symveil.formats.sequences.stamps import ArtificialTimes
 
 CASE_PREFIX = "case:"
 """What attributes of traces have in front, in options and in tables."""

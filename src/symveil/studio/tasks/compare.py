@@ -32,9 +32,8 @@ from symveil.studio.tasks.subject import (
     undecided,
     warning,
 )
-from symveil.tasks.draw import EPSILONS, ErrorCurve, error_curves
+from symveil.tasks.draw import EPSILONS, ErrorCurve, error_curves, settings_report
 from symveil.tasks.explain import NO_BOUND, PublicAverages, average_over_model
-from symveil.tasks.explain_report import settings_report
 
 PAPERS = {
     "exponential, classic": "Jones 2019; Benvenuti 2026, reference [21]",

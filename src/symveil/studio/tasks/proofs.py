@@ -13,7 +13,7 @@ from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, factor, fraction_text
-from symveil.parameters.declaration import Flag
+from symveil.parameters import Flag
 from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole

@@ -6,31 +6,27 @@ All papers, and what reproduces each.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.errors import ParameterError
 from symveil.examples import paper_systems
-from symveil.examples.road_network import TRIP, network_language
+from symveil.examples.paper_systems import TRIP, network_language
 from symveil.languages.free import words
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import product_diagram
+from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.jones2019_printed import Jones2019Printed
-from symveil.mechanisms.permute_and_flip.mechanism import PermuteAndFlip
+from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.charts import Band, Curve, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import save_chart
 from symveil.pictures.svg import to_svg
 from symveil.storage.files import write_text
-from symveil.tasks.reproduce import (
-    benvenuti2026,
-    chistikov2019,
-    jones2019,
-    zhao2025,
-)
+from symveil.tasks.reproduce import mechanisms, verification
 from symveil.tasks.reproduce.rows import Reproduction, Row
 from symveil.tasks.verify import privacy_curve
 from symveil.verification.opacity.observation import observer
@@ -40,13 +36,13 @@ FIGURE_5_EPSILONS = tuple(Fraction(step, 2) for step in range(1, 21))
 
 def draw_figures(folder: Path, suffix: str, paper: str | None = None) -> Iterator[Path]:
     """Draw every figure of one paper, or of all, into `folder`; yields each file when it is there."""
-    if paper in (None, jones2019.PAPER):
+    if paper in (None, "jones2019"):
         yield from _jones2019(folder, suffix)
-    if paper in (None, benvenuti2026.PAPER):
+    if paper in (None, "benvenuti2026"):
         yield from _benvenuti2026(folder, suffix)
-    if paper in (None, zhao2025.PAPER):
+    if paper in (None, "zhao2025"):
         yield from _zhao2025(folder)
-    if paper in (None, chistikov2019.PAPER):
+    if paper in (None, "chistikov2019"):
         yield from _chistikov2019(folder, suffix)
 
 
@@ -57,12 +53,14 @@ def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
     automaton = folder / "jones2019_fig2_automaton.svg"
     write_text(automaton, hamming_automaton("abc", alphabet="abc", exactly=2).to_svg())
     yield automaton
-    language = words(sorted(set(jones2019.SENTENCE)), len(jones2019.SENTENCE))
+    language = words(sorted(set(mechanisms.SENTENCE)), len(mechanisms.SENTENCE))
     curves = []
-    for epsilon in jones2019.EPSILONS:
+    for epsilon in mechanisms.EPSILONS:
         printed = Jones2019Printed(language, epsilon=epsilon).distances()
         curves.append(Curve(f"as printed, ε = {float(epsilon):g}", printed.distances, printed.probabilities, "dashed"))
-    right = jones2019.ExponentialAtAnyEpsilon(language, epsilon=1, utility="inverse", calibration="classic").distances()
+    right = mechanisms.ExponentialAtAnyEpsilon(
+        language, epsilon=1, utility="inverse", calibration="classic"
+    ).distances()
     curves.append(Curve("right law, ε = 1", right.distances, right.probabilities))
     path = folder / f"jones2019_case_study_1.{suffix}"
     save_chart(
@@ -78,10 +76,10 @@ def _jones2019(folder: Path, suffix: str) -> Iterator[Path]:
 
 
 def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
-    for panel in benvenuti2026.PANELS:
+    for panel in mechanisms.PANELS:
         values = [float(value) for value in panel.values]
         points = [panel.parameters(value) for value in panel.values]
-        classic = [benvenuti2026.classic_law(*point) for point in points]
+        classic = [mechanisms.classic_law(*point) for point in points]
         tight = [Exponential(language, epsilon=epsilon).distances() for language, epsilon in points]
         flip = [PermuteAndFlip(language, epsilon=epsilon).distances() for language, epsilon in points]
         upper = [law.bounds.upper for law in classic if law.bounds]
@@ -115,7 +113,7 @@ def _benvenuti2026(folder: Path, suffix: str) -> Iterator[Path]:
 def _figure_5(path: Path) -> Path:
     """B26 Fig. 5 on the generated network: exact expectations, samples, and the certified calibration."""
     language = network_language()
-    points = [benvenuti2026.experiment(language, epsilon) for epsilon in FIGURE_5_EPSILONS]
+    points = [mechanisms.experiment(language, epsilon) for epsilon in FIGURE_5_EPSILONS]
     epsilons = [float(point.epsilon) for point in points]
     tight = [
         Exponential(language, epsilon=point.epsilon, adjacency=1).distances(TRIP).expected_error for point in points
@@ -164,7 +162,7 @@ def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
     chain = folder / "chistikov2019_fig4a_pin_checker.svg"
     write_text(chain, paper_systems.pin_checker().to_svg())
     yield chain
-    alphas = sorted({*chistikov2019.PIN_ALPHAS, *(1 + Fraction(step, 100) for step in range(31))})
+    alphas = sorted({*verification.PIN_ALPHAS, *(1 + Fraction(step, 100) for step in range(31))})
     path = folder / f"chistikov2019_fig4b.{suffix}"
     privacy_curve(paper_systems.pin_checker(), alphas=alphas).draw(
         path, title="C19 Fig. 4b: privacy of the PIN checker"
@@ -173,10 +171,10 @@ def _chistikov2019(folder: Path, suffix: str) -> Iterator[Path]:
 
 
 PAPERS = {
-    jones2019.PAPER: (jones2019.rows, jones2019.grid_rows),
-    benvenuti2026.PAPER: (benvenuti2026.rows, benvenuti2026.road_rows),
-    zhao2025.PAPER: (zhao2025.rows,),
-    chistikov2019.PAPER: (chistikov2019.rows,),
+    "jones2019": (mechanisms.jones2019_rows, mechanisms.grid_rows),
+    "benvenuti2026": (mechanisms.benvenuti2026_rows, mechanisms.road_rows),
+    "zhao2025": (verification.zhao2025_rows,),
+    "chistikov2019": (verification.chistikov2019_rows,),
 }
 
 
@@ -193,6 +191,6 @@ def reproduce(paper: str | None = None, *, progress: Progress | None = None) -> 
     names = tuple(PAPERS) if paper is None else (paper,)
     for number, name in enumerate(names):
         named(progress, name)(number, len(names))
-        rows += [row for part in PAPERS[name] for row in part()]
+        rows += [replace(row, paper=name) for part in PAPERS[name] for row in part()]
         named(progress, name)(number + 1, len(names))
     return Reproduction(tuple(rows))

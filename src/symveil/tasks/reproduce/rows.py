@@ -11,7 +11,8 @@ from symveil.reports.report import Report, Section, Table
 class Row:
     """One published statement, what we find, and whether they agree."""
 
-    paper: str
+    paper: str = ""
+    """Its key, which `reproduce` adds."""
     item: str
     published: str
     ours: str

@@ -1,6 +1,6 @@
 """Brackets on the true δ: lv_α(s,s') = sup_E ν_s(E) − αν_s'(E) between two proved bounds.
 
-See docs/theory/labelled-chains.md.
+See docs/theory/chains-and-opacity.md.
 For a label word u let p and r be the forward sub-distributions from s and s': the chance to have shown u
 and to be in each state. Then for any horizon
 
@@ -51,15 +51,13 @@ from symveil.verification.distances.finite_words import is_proportional, scaled,
 from symveil.verification.distances.tables import (
     TINY,
     ChainTable,
-    Floats,
-    Integers,
     Lumping,
     Sparse,
     side_by_side,
     total,
 )
 from symveil.verification.limits import LIMITS
-from symveil.verification.linear_systems import Entry, solved
+from symveil.verification.linear_systems import Entry, Floats, Integers, solved
 
 FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
 _ROOM = 4096

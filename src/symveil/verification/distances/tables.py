@@ -2,7 +2,7 @@
 
 One text for exact rationals (`exact`) and for floats (`flows`): from above, each policy at most the one before. Start
 from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the values of the policy; stop
-when no flow gets cheaper (docs/theory/labelled-chains.md).
+when no flow gets cheaper (docs/theory/chains-and-opacity.md).
 
 Exact lumping: states that no observer can tell apart, because they move alike between classes of such states. Classes
 are split by the probability of moving into each class until none splits. What a state moves with is summed up as one
@@ -30,9 +30,8 @@ from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import nearest_float
 from symveil.numbers.once import computed_once
 from symveil.verification.limits import LIMITS
+from symveil.verification.linear_systems import Floats, Integers
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Sparse = dict[int, fmpq]  # a measure on states
 
 # Error bounds in units of the last place hold for floats that do not underflow. What is smaller than this is left
