@@ -15,7 +15,7 @@ class VerificationLimits:
     channel_work: int = 20_000_000
     """Pairs of inputs × outputs of a channel: about ten seconds."""
     pairs_for_bd: int = 60_000
-    """Pairs of states of one label for which bd is computed where nothing is said."""
+    """Pairs of states of one label for which bd is computed by default."""
     pairs_for_ld: int = 50_000
     """The same for ld, where δ is known without it."""
     word_bits: int = 20_000
