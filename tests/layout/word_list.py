@@ -63,7 +63,6 @@ ALLOWED_NAMES: Mapping[str, str] = {
 
 ALLOWED_IN: Mapping[tuple[str, str], str] = {
     ("examples/millford.py", "place"): "a town has places: houses, shops and offices on a map",
-    ("pictures/town_map.py", "place"): "the same town drawn",
     ("models/channel.py", "asked"): "a parameter of a public method, `pairs(asked)` (contract)",
     ("models/labelled_chain.py", "asked"): "the same parameter",
     ("verification/privacy_verdict.py", "asked"): "a field of a public result, `PrivacyVerdict.asked` (contract)",

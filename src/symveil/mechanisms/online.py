@@ -1,4 +1,4 @@
-"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms/online.md).
+"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms.md).
 
 From the last *released* state y with D possible successors, one of them is preferred: it is released
 with probability e^η/(e^η+D−1), each other one with 1/(e^η+D−1). The preferred one is the true symbol
@@ -110,7 +110,7 @@ class Online(Mechanism):
         assert self.law.rate is not None  # noqa: S101 - every such law has one
         return self.law.rate
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """η for every place in which words differ, on every model."""
         return at_least(self.rate * distance)
 

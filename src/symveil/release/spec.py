@@ -32,6 +32,7 @@ from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection
 from symveil.ledger.composition import pure_loss, symbol_loss
 from symveil.ledger.units import Unit, charged_units, shown_units
+from symveil.mechanisms.by_length import length_classes, loss_curve, of_length, symbol_rate
 from symveil.mechanisms.calibrate import RowLaws, law_rows, mechanism_by_rows
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
@@ -98,10 +99,7 @@ class ReleaseSpec(ABC):
     def public_words(self, model_file: str | None) -> dict[str, Any]:
         """The alphabet and the model as manifests have them: one of them, or neither.
 
-        Parameters
-        ----------
-        model_file
-            The plain name of the model's file: which folders its holder has is not public.
+        `model_file` is a plain name: which folders its holder has is not public.
         """
         listed = None if self.alphabet is None or self.model is not None else self.alphabet.symbols
         return {
@@ -196,7 +194,7 @@ class LocalSpec(ReleaseSpec):
     @property
     def loss(self) -> str:
         """The loss itself where it is known for words of every length, else that of any mechanism with this ε."""
-        rate = self.mechanism.symbol_rate() if self.times is None else None
+        rate = symbol_rate(self.mechanism) if self.times is None else None
         return pure_loss(self.budget) if rate is None else symbol_loss(rate, len(self.alphabet), 1)
 
     def whole_loss(self, *, proved: bool = True) -> Callable[[int], float]:
@@ -204,10 +202,8 @@ class LocalSpec(ReleaseSpec):
 
         Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
 
-        Parameters
-        ----------
-        proved
-            Whether the bound of each length is computed, as for the manifest; else what the choice keeps for all.
+        With `proved` the bound of each length is computed, as for the manifest; else it is what the choice keeps for
+        all.
         """
         mechanism, choice = self.mechanism, self.choice
 
@@ -221,14 +217,14 @@ class LocalSpec(ReleaseSpec):
 
         def of_words(length: int) -> float:
             if mechanism.metric == "levenshtein":
-                largest = mechanism.curve(np.empty(0, dtype=np.int64)).largest
+                largest = loss_curve(mechanism, np.empty(0, dtype=np.int64)).largest
                 return math.inf if largest is None else mechanism.loss_at(largest)
             if length == 0:
                 return 0.0
             if not proved:
                 return mechanism.loss_at(length)
-            own = mechanism.of_length(length)
-            return math.inf if own is None else mechanism.curve(np.array([length])).bound(length)
+            own = of_length(mechanism, length)
+            return math.inf if own is None else loss_curve(mechanism, np.array([length])).bound(length)
 
         return loss
 
@@ -304,7 +300,7 @@ class LocalSpec(ReleaseSpec):
 
     def promised(self, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
         """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
-        classes = self.mechanism.classes(lengths)
+        classes = length_classes(self.mechanism, lengths)
         rates = {each.rate for each in classes}
         names = {each.mechanism for each in classes}
         near, share = self.middle_protection(lengths), self.hidden_share(lengths)
@@ -319,7 +315,7 @@ class LocalSpec(ReleaseSpec):
             "guarantee": {
                 "epsilon": max((each.guarantee.epsilon for each in classes), default=0.0),
                 "how": how,
-                "loss_at": self.mechanism.curve(lengths).rows(),
+                "loss_at": loss_curve(self.mechanism, lengths).rows(),
             },
             "classes": [_class_document(each) for each in classes],
             "law": law_rows(self.mechanism, lengths),
@@ -335,11 +331,6 @@ class LocalSpec(ReleaseSpec):
         """On a model the share of positions of typical sequences that have an alternative within b; None elsewhere.
 
         A policy for opacity has secrets of its own: it is left out.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur.
         """
         if self.policy is not None:
             return None
@@ -348,12 +339,7 @@ class LocalSpec(ReleaseSpec):
     def refuse_thin(self, lengths: NDArray[np.int64] | None, *, thin: bool) -> None:
         """Refuse a release that leaves most positions of typical sequences without an alternative, unless it is meant.
 
-        Parameters
-        ----------
-        lengths
-            The lengths that occur; None: they are secret, or not known before something is drawn.
-        thin
-            Whether it is meant.
+        Lengths are None where they are secret, or not known before something is drawn.
         """
         if lengths is not None and self.policy is None:
             refuse_thin(self.mechanism.language, self.adjacency, lengths.tolist(), thin=thin)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, WordError
 from symveil.estimation.hidden_chain import ChainTables, HiddenChain, ReleasedOfLength
-from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
+from symveil.estimation.iterated import Iterates
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import FEWEST, Batch, EstimatedTable, group_count, projected, shares_of_rows, windows
+from symveil.estimation.table import Batch, EstimatedTable, group_count, projected, shares_of_rows, windows
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.languages.language import gathered
 from symveil.mechanisms.online import Online
@@ -48,16 +49,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    cells
-        What is counted.
-    size
-        How many cells there are.
-    expected
-        About how many of them can occur, by the model.
+    About `expected` of the `size` cells can occur, by the model.
     """
     chains = _Chains(released)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
@@ -89,12 +81,7 @@ def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> t
 def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates:
     """The same for a statistic of one's own, which is asked for the words of each group.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    statistic
-        From words to numbers, which add up over words.
+    Its numbers add up over words.
     """
     chains = _Chains(released)
     groups = min(_GROUPS_REQUESTED, released.units())
@@ -140,11 +127,11 @@ class _Chains:
     def agreement(self) -> float:
         """The share of symbols that stay; refused where it is too small, with about the ε that would be enough."""
         agreement = self._same / self._symbols if self._symbols else 1.0
-        if agreement < LEAST_AGREEMENT:
+        if agreement < LIMITS.now.least_agreement:
             raise InputError(
-                f"estimate: expected a release that leaves at least {percent(LEAST_AGREEMENT)} of the symbols as they "
-                f"are, found {percent(agreement)}: nothing can be said from it; "
-                f"{_enough(self._released, LEAST_AGREEMENT)}"
+                f"estimate: expected a release that leaves at least {percent(LIMITS.now.least_agreement)} of the "
+                f"symbols as they are, found {percent(agreement)}: nothing can be said from it; "
+                f"{_enough(self._released, LIMITS.now.least_agreement)}"
             )
         return agreement
 
@@ -206,8 +193,8 @@ def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable,
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
-    if result.agreement < SURE_AGREEMENT:
-        notes.append(f"for intervals {_enough(released, SURE_AGREEMENT)}")
+    if result.agreement < LIMITS.now.sure_agreement:
+        notes.append(f"for intervals {_enough(released, LIMITS.now.sure_agreement)}")
     axes = 1 if leading else wanted.order
     by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if wanted.kind != "presence" else None
     if wanted.kind == "transitions":
@@ -292,15 +279,7 @@ ASSUMED = (
 
 
 def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
-    """The table of a statistic behind an online release, and what it rests on.
-
-    Parameters
-    ----------
-    released
-        The private words.
-    wanted
-        The statistic.
-    """
+    """The table of a statistic behind an online release, and what it rests on."""
     used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
@@ -337,7 +316,7 @@ class _Gathering:
 
     def __post_init__(self) -> None:
         self._again = Rerelease(self.released.release, self.released.document, where=str(self.released.manifest_file))
-        self.groups = min(FEWEST, self.released.units())
+        self.groups = min(LIMITS.now.fewest_groups, self.released.units())
         self.sizes = np.zeros(max(self.groups, 1), dtype=np.int64)
         self._graph = self.released.release.mechanism.language.graph
         self.taken = np.zeros(0 if self._graph is None else self._graph.edge_count)
@@ -414,16 +393,7 @@ def estimate_times(
 ) -> Estimate:
     """The hours of symbols, or waits, with intervals.
 
-    Parameters
-    ----------
-    released
-        The private file and its manifest.
-    wanted, by
-        What is counted.
-    target, assume
-        Only those of the file itself can be estimated, and nothing is assumed.
-    confidence
-        How often intervals are to cover.
+    Only times of the file itself can be estimated, and nothing is assumed.
     """
     if target != "file":
         raise ParameterError("target", expected="file for statistics of times", found=target)

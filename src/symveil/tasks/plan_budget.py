@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import read_statistic
 from symveil.estimation.table import factors
 from symveil.formats.reading import path_of
@@ -71,14 +71,7 @@ class Forecast:
 def forecast(release: LocalSpec, lengths: NDArray[np.int64] | None, sequences: int) -> tuple[Forecast, ...]:
     """What visits, pairs and lengths can be estimated from a release of so many sequences of the middle length.
 
-    Parameters
-    ----------
-    release
-        What is released.
-    lengths
-        The lengths that occur; None where they are secret.
-    sequences
-        How many sequences.
+    Secret lengths are None.
 
     >>> from symveil.mechanisms.choice import MechanismChoice
     >>> release = LocalSpec.from_choice(MechanismChoice(epsilon=2), alphabet="abcd", model=None)
@@ -137,8 +130,8 @@ def _on_model(release: LocalSpec, name: str, total: int, lengths: NDArray[np.int
     if error is None:
         return Forecast(statistic=name, total=total, half_width=None, note="not known beforehand on this model")
     agreement = 1 - float(str(error["symbols"])) / float(str(error["length"]))
-    what = "estimates with intervals" if agreement >= SURE_AGREEMENT else "estimates without intervals"
-    if agreement < LEAST_AGREEMENT:
+    what = "estimates with intervals" if agreement >= LIMITS.now.sure_agreement else "estimates without intervals"
+    if agreement < LIMITS.now.least_agreement:
         what = "nothing: estimate will refuse, the noise is too large"
     return Forecast(
         statistic=name, total=total, half_width=None, note=f"{what}: about {percent(agreement)} of the symbols stay"
@@ -232,14 +225,7 @@ def plan_budget(
 ) -> BudgetPlan:
     """What `privatize_file` with the same parameters would charge; nothing is drawn, charged or written.
 
-    Parameters
-    ----------
-    path, out
-        The file of sequences, and where the private file would go.
-    alphabet, model, choice, named
-        As `privatize_file` takes them; a ledger is needed.
-    progress
-        Called with how much of the file is read, and of how much.
+    Parameters are those of `privatize_file`; a ledger is needed.
 
     >>> import tempfile
     >>> from symveil.tasks.budgets import grant_budget

@@ -29,7 +29,7 @@ from symveil.formats.sequences.records import is_list, keep_column
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
-from symveil.formats.symbols import check_separable, split_word
+from symveil.formats.symbols import split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
 from symveil.mechanisms.averages import attacker_of_file, averaged_lengths, expected_error_of_file
@@ -64,12 +64,7 @@ _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}
 def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     """A line for each kept column that holds times, or nearly as many values as there are sequences or events.
 
-    Parameters
-    ----------
-    out
-        The private file, or the folder that Spark wrote.
-    manifest
-        Its manifest.
+    `out` may be the folder that Spark wrote.
 
     >>> import tempfile
     >>> from symveil.tasks.privatize_file import privatize_file
@@ -336,7 +331,7 @@ def release_file(
         already_done=finished.already_done,
         persons=None if bill is None else bill.persons,
         largest_charge=charged,
-        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
+        notes=(*notes, *release.mechanism.remarks.notes, *given_up_notes(release.mechanism)),
         warnings=(
             *large_loss(choice.epsilon, charged),
             *large_dropped_share(finished.manifest["counts"]),
@@ -405,10 +400,9 @@ def _job(
         apostrophes=apostrophes,
         times=_written_times(release, run),
     )
-    if file.separator is not None:
-        check_separable(release.alphabet, file.separator)
-        if columns.sequence is None:
-            _require_header(file, release.alphabet)
+    file.check_symbols(release.alphabet)
+    if file.separator is not None and columns.sequence is None:
+        _require_header(file, release.alphabet)
     return LocalJob(
         file,
         target,

@@ -6,6 +6,7 @@ How far a file was read, in steps that do not depend on secret words.
 from __future__ import annotations
 
 import gzip
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError
+from symveil.errors import AlphabetError, ParameterError
 from symveil.formats.sequences.layout import EvenBytes
 from symveil.formats.sequences.records import (
     ID,
@@ -31,9 +32,12 @@ from symveil.formats.sequences.records import (
 )
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
+from symveil.formats.symbols import check_separable
 from symveil.models.alphabet import Alphabet
 from symveil.models.times import PublicValues, Stamps
 from symveil.numbers.progress import Progress, listener, named
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class SequenceFile(ABC):
@@ -125,6 +129,14 @@ class SequenceFile(ABC):
             return batch.column(ID)
         rows = batch.column(ROW_NUMBER).cast(pa.string())
         return pc.binary_join_element_wise(self.unit, rows, " ")
+
+    def check_symbols(self, alphabet: Alphabet) -> None:
+        """Refuse an alphabet whose words could not be written in this form, or not be read back."""
+        for position, symbol in enumerate(alphabet.symbols, start=1):
+            if isinstance(symbol, str) and not symbol.isascii() and _HALF.search(symbol):
+                raise AlphabetError(f"alphabet: expected whole characters, found half of one at position {position}")
+        if self.separator is not None:
+            check_separable(alphabet, self.separator)
 
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
