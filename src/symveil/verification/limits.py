@@ -19,7 +19,7 @@ class VerificationLimits:
     pairs_for_ld: int = 50_000
     """The same for ld, where δ is known without it."""
     word_bits: int = 20_000
-    """Bits of the weight of a word: beyond, brackets that round are quicker than fractions nobody can read."""
+    """Bits of the weight of a word: beyond, brackets that round are quicker than unreadable fractions."""
     # brackets
     closing_nodes: int = 400
     """Nodes in one linear system."""
