@@ -282,8 +282,8 @@ class RunObservations:
         if not len(table):
             return 1
         violating = (table == SINK).sum(axis=1)
-        shorter = ways_to(table, longest) if longest is None else islice(ways_to(table, longest), longest)
-        return min(sum(int(ways @ violating) for ways in shorter), VERY_MANY)
+        exposures = (int(ways @ violating) for length, ways in enumerate(ways_to(table, longest)) if length != longest)
+        return min(sum(exposures), VERY_MANY)
 
     @computed_once
     def violation(self) -> Fraction:
