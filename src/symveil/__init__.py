@@ -88,9 +88,9 @@ if TYPE_CHECKING:
     from symveil.verification.audit import audit
     from symveil.verification.chain_pairs import audit_by_chain
     from symveil.verification.opacity.observation import delayed_estimate, observer
+    from symveil.verification.opacity.opacity_verdict import violation_probability
     from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity
-    from symveil.verification.opacity.violation import violation_probability
     from symveil.verification.smallest_epsilon import smallest_epsilon
     from symveil.verification.verify_privacy import verify_privacy
 

@@ -11,7 +11,7 @@ import pytest
 
 from symveil.enforcement.limits import LIMITS
 from symveil.tasks import enforce
-from symveil.verification.opacity import run_observations
+from symveil.verification.limits import LIMITS as PROOFS
 
 from .running import symveil
 from .test_opacity_command import BAD_MODELS, FSM, LOGICAL, PLANT, example_of_the_help, here, write
@@ -167,7 +167,7 @@ def test_sensitive_strings_that_are_too_many_are_counted(here, monkeypatch, set_
     document = here(*arguments, "--json").document
     assert (document["sensitive"], document["sensitive_count"]) == (None, 3)
     assert document["violation_before"] == "7/8"
-    monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 2)
+    set_limits(PROOFS, observations=2)
     assert "more than 2 sensitive strings, not listed" in here(*arguments).out
     document = here(*arguments, "--json").document
     assert (document["sensitive_count"], document["violation_before"]) == (None, "7/8")

@@ -19,7 +19,7 @@ from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.limits import LIMITS as OF_MECHANISMS
 from symveil.models.limits import LIMITS as OF_MODELS
 from symveil.tasks import demo
-from symveil.verification.opacity import run_observations, violation_chain
+from symveil.verification.limits import LIMITS as OF_PROOFS
 
 from .blocks import ROOT
 
@@ -52,8 +52,8 @@ LIMITS = [
     ("how-to/large-files-and-clusters.md", "one for each {} input rows", layout.ROWS_IN_FILE),
     ("threat-model.md", "the next {}, or fewer", layout.ROWS_IN_BLOCK),
     ("concepts/models.md", "where there are at most {}", OF_LAWS.now.hidden_words),
-    ("opacity.md", "beyond {} unknowns", violation_chain.MOST_EXACT_UNKNOWNS),
-    ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
+    ("opacity.md", "beyond {} unknowns", OF_PROOFS.now.exact_unknowns),
+    ("opacity.md", "up to {} observations", OF_PROOFS.now.tabulated),
     ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
     ("models.md", "more than {} steps", wmod_files.MOST_STEPS),
     ("mechanisms.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),

@@ -18,9 +18,9 @@ from symveil.tasks.opacity import judge_opacity
 from symveil.verification.opacity import (
     exploration,
     observation,
+    opacity_verdict,
     run_observations,
     verify,
-    violation,
     violation_chain,
 )
 from symveil.verification.opacity.observation import Observed
@@ -41,7 +41,7 @@ def built(monkeypatch) -> Counter:
     monkeypatch.setattr(observation, "closure", counted("closure", observation.closure))
     for module in (run_observations, violation_chain):
         monkeypatch.setattr(module, "explore", counted("explore", exploration.explore))
-    for module in (violation, opacity):
+    for module in (opacity_verdict, opacity):
         monkeypatch.setattr(module, "verdict_on", counted("verdict", verify.verdict_on))
     tabulate = counted("observations", run_observations.complete_observations)
     monkeypatch.setattr(run_observations, "complete_observations", tabulate)

@@ -12,6 +12,7 @@ import symveil as sv
 from symveil.enforcement import losses as distance_sums
 from symveil.enforcement.limits import LIMITS
 from symveil.tasks.enforce import enforcement_document
+from symveil.verification.limits import LIMITS as PROOFS
 from symveil.verification.opacity import run_observations
 
 from .plain_observer import busy_system
@@ -71,9 +72,9 @@ def test_what_is_too_large_is_refused_before_it_is_listed(monkeypatch):
     assert enforced.guarantee.how == "exact"  # all strings are possible: nothing has to be listed
 
 
-def test_sensitive_strings_that_are_too_many_are_counted_and_not_walked(monkeypatch):
+def test_sensitive_strings_that_are_too_many_are_counted_and_not_walked(monkeypatch, set_limits):
     """Nothing is listed to find out that they are too many."""
-    monkeypatch.setattr(run_observations, "MOST_OBSERVATIONS", 20)
+    set_limits(PROOFS, observations=20)
     enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=6)  # 388 sensitive strings
     monkeypatch.setattr(run_observations.RunObservations, "walk", lambda *_, **__: pytest.fail("they were listed"))
     with pytest.raises(sv.SymveilError, match="at most 20 observations to judge a policy by, found more"):

@@ -14,7 +14,7 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.examples.paper_systems import example_3, example_4
 from symveil.models.stochastic_system import LogicalSystem
 from symveil.randomness import NotPrivateSeededBits
-from symveil.verification.opacity import run_observations
+from symveil.verification.limits import LIMITS as PROOFS
 
 from .plain_observer import Plain, inputs
 
@@ -249,8 +249,8 @@ def test_an_observation_that_cannot_be_is_named_by_number_and_position(options, 
     assert refused.value.position == position
 
 
-def test_too_many_observations_to_judge_by(monkeypatch):
-    monkeypatch.setattr(run_observations, "MOST_TABULATED", 4)
+def test_too_many_observations_to_judge_by(set_limits):
+    set_limits(PROOFS, tabulated=4)
     enforced = sv.enforce_opacity(example_4(), 1, epsilon=1)
     with pytest.raises(TooLargeError, match="at most 4 observations to judge a policy by, found more; use a smaller"):
         _ = enforced.posterior_of_secret

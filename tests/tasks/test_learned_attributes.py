@@ -18,7 +18,7 @@ from symveil.central.word_law import Support
 from symveil.errors import ParameterError, SymveilError
 from symveil.estimation.table import Batch
 from symveil.formats.models.model_json import read_law
-from symveil.models.attributes import PublicValues
+from symveil.models.times import PublicValues
 from symveil.tasks.check import check_manifest
 
 SUPPORT = Support.of(symbols=3, graph=None, zone=np.zeros(3, dtype=np.int64), shortest=1, longest=4)

@@ -13,6 +13,7 @@ import pytest
 import symveil as sv
 from symveil.errors import SymveilError, TooLargeError
 from symveil.mechanisms.distance_weighted import Jones2019Printed
+from symveil.verification.limits import LIMITS
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def test_a_bound_beyond_b_that_does_not_hold_is_no_promise_kept() -> None:
     assert silent.private and [row.proved for row in silent.by_distance] == [None, None]
 
 
-def test_where_all_pairs_are_too_many_the_adjacent_ones_are_compared(monkeypatch) -> None:
-    monkeypatch.setattr("symveil.verification.audit._MOST_COMPARISONS_BEYOND", 0)
+def test_where_all_pairs_are_too_many_the_adjacent_ones_are_compared(set_limits) -> None:
+    set_limits(LIMITS, comparisons_beyond=0)
     verdict = sv.audit(sv.Exponential(sv.words("abc", 3), epsilon=2, adjacency=2))
     assert [row.distance for row in verdict.by_distance] == [1, 2] and verdict.private

@@ -24,7 +24,7 @@ from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.table import Indices, projected
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
+from symveil.models.times import PublicValues
 from symveil.randomness import BitSource
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)

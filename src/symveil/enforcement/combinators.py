@@ -105,13 +105,7 @@ class Restricted(DistanceWeighted):
         return self.law.rate
 
     def _loss_beyond(self, distance: int) -> float:
-        """2η for every place, as for the exponential mechanism.
-
-        Parameters
-        ----------
-        distance
-            In how many places observations differ.
-        """
+        """2η for every place, as for the exponential mechanism."""
         return at_least(2 * self.rate * distance)
 
     def parameters_document(self) -> dict[str, object]:
@@ -151,13 +145,7 @@ class Restricted(DistanceWeighted):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each word the expected number of events that are changed, in one pass for all of them.
-
-        Parameters
-        ----------
-        words
-            Rows of codes, observations of the system.
-        """
+        """For each word the expected number of events that are changed, in one pass for all of them."""
         errors = expected_errors(self._weights, words).symbols
         return errors, errors
 
@@ -179,15 +167,7 @@ _SEED, _DRAWS = 23, 64
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Correction:
-    """A channel: what is safe stays as it is, and instead of an unsafe o a safe x is shown with weight e^{−ρd(o,x)}.
-
-    Parameters
-    ----------
-    possible
-        The words that come in.
-    safe
-        Those among them that may be shown.
-    """
+    """A channel: what is safe stays as it is, and instead of an unsafe o a safe x is shown with weight e^{−ρd(o,x)}."""
 
     possible: RunLanguage
     safe: RunLanguage
@@ -274,13 +254,7 @@ class Postprocessed(Mechanism):
         return self._law_with(through.proved, rate=through.rate, certificate=through.certificate, through=through)
 
     def _loss_beyond(self, distance: int) -> float:
-        """That of the mechanism, likewise.
-
-        Parameters
-        ----------
-        distance
-            In how many places observations differ.
-        """
+        """That of the mechanism, likewise."""
         return self.through.loss_at(distance)
 
     @property
@@ -364,13 +338,7 @@ class Postprocessed(Mechanism):
         )
 
     def _expected_errors(self, words: Codes) -> tuple[Floats, Floats]:
-        """For each word the expected number of events that are changed; what corrections add, over public bits.
-
-        Parameters
-        ----------
-        words
-            Rows of codes, observations of the system.
-        """
+        """For each word the expected number of events that are changed; what corrections add, over public bits."""
         errors = np.asarray(self.through._expected_errors(words)[0], dtype=np.float64)
         bits = NotPrivateSeededBits(_SEED)
         many = np.repeat(words, _DRAWS, axis=0)

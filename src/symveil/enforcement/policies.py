@@ -47,7 +47,7 @@ from symveil.numbers.conversions import fraction, rational
 from symveil.numbers.once import Memo, computed_once
 from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
-from symveil.verification.opacity import run_observations
+from symveil.verification.limits import LIMITS as PROOFS
 from symveil.verification.opacity.observation import estimate_label
 from symveil.verification.opacity.run_observations import Events, RunObservations, SafeObservations
 
@@ -205,7 +205,7 @@ class SensitiveOnlyPolicy:
 
     def _accepted(self) -> Iterator[Events]:
         yield from self._runs.sensitive
-        left = run_observations.MOST_OBSERVATIONS
+        left = PROOFS.now.observations
         for length in range(max(self._runs.safe.complete_lengths, default=0) + 1):
             language = self._runs.safe.language(length)
             if language is not None:

@@ -12,8 +12,13 @@ from typing import Any, Literal, get_args
 
 from symveil.enforcement.edit_costs import WorstCost, cheapest_function, worst_cost
 from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Edits, greedy_function
-from symveil.enforcement.filtered_system import filtered_system, part_shown_as, strings_shown
-from symveil.enforcement.supervisor import Supervisor, supremal_supervisor
+from symveil.enforcement.enforced_system import (
+    Supervisor,
+    filtered_system,
+    part_shown_as,
+    strings_shown,
+    supremal_supervisor,
+)
 from symveil.errors import InternalError, ParameterError, WordError
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, accepted
@@ -23,9 +28,8 @@ from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.verification.opacity.estimators import ExplorationLimit, Question, read_question
 from symveil.verification.opacity.observation import Observed
-from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
+from symveil.verification.opacity.opacity_verdict import OpacityVerdict, ViolationProbability, verdict_on, violation_on
 from symveil.verification.opacity.verify import observed_for
-from symveil.verification.opacity.violation import ViolationProbability, violation_on
 
 _MOST_REFUTING = 5
 

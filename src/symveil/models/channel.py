@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.models.limits import LIMITS
-from symveil.models.markov_chain import LONGEST_DENOMINATOR, ROUNDED_SUM, read_probability
+from symveil.models.markov_chain import LONGEST_DENOMINATOR, read_probability, rounded_sums
 from symveil.models.names import require_name, require_names, require_rows, shown
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, shown_at_least, shown_at_most
@@ -196,7 +196,7 @@ class Channel:
                 require_name(each, where=f"rows[{index}]", kind=kind)
             where = f"input {shown(name)}, output {shown(shows)}"
             chance, is_decimal = read_probability(spelled.strip() if isinstance(spelled, str) else spelled, where=where)
-            if chance < 0 or chance.denominator >= 10**LONGEST_DENOMINATOR:
+            if not 0 <= chance <= 1 or chance.denominator >= 10**LONGEST_DENOMINATOR:
                 raise ModelError(where, expected="a probability from 0 to 1", found=shown(spelled))
             row = given.setdefault(name, {})
             if shows in row:
@@ -209,17 +209,9 @@ class Channel:
             raise ModelError("rows", expected="at least one input", found="none")
         if len(given) * len(seen) > LIMITS.now.cells:
             raise TooLargeError(f"channel: expected at most {LIMITS.now.cells} inputs × outputs, found more")
-        normalised = 0
-        for name, row in given.items():
-            total = sum(row.values(), start=Fraction(0))
-            if name in decimal and 0 < abs(total - 1) <= ROUNDED_SUM:
-                normalised += 1
-                given[name] = {output: chance / total for output, chance in row.items()}
-            elif total != 1:
-                raise ModelError(f"input {shown(name)}", expected=_SUM, found=_of_sum(total))
-        if normalised and notes is not None:
-            many = "1 input" if normalised == 1 else f"{normalised} inputs"
-            notes.append(f"the probabilities of {many} were normalised to sum to exactly 1")
+        totals = {name: sum(row.values(), start=Fraction(0)) for name, row in given.items()}
+        for name, total in rounded_sums(totals, decimal, notes=notes, kind="input").items():
+            given[name] = {output: chance / total for output, chance in given[name].items()}
         zero = Fraction(0)
         names = tuple(given)
         return cls(

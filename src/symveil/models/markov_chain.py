@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self, cast
@@ -77,7 +77,7 @@ def read_transitions(
         if is_decimal and isinstance(row[0], str):
             rounded.add(row[0])
     names = ordered_names(states, mentioned_names(rows, *ends), kind="state")
-    near = rounded_sums(((row[0], row[last]) for row in rows), rounded, notes=notes)
+    near = rounded_sums(_totals((row[0], row[last]) for row in rows), rounded, notes=notes)
     return names, [(*row[:last], row[last] / near[row[0]]) if row[0] in near else row for row in rows]
 
 
@@ -101,22 +101,19 @@ def require_sums(rows: Iterable[tuple[str, Fraction]]) -> None:
 
 
 def rounded_sums(
-    rows: Iterable[tuple[str, Fraction]], rounded: set[str], *, notes: list[str] | None
+    totals: Mapping[str, Fraction], rounded: set[str], *, notes: list[str] | None, kind: str = "state"
 ) -> dict[str, Fraction]:
     """What to divide by, for the states whose decimals sum to 1 within 1e-9; `notes` gets a line that says so.
 
     >>> notes = []
-    >>> rounded_sums([("a", Fraction("0.9999999999"))], {"a"}, notes=notes), notes
+    >>> rounded_sums({"a": Fraction("0.9999999999")}, {"a"}, notes=notes), notes
     ({'a': Fraction(9999999999, 10000000000)}, ['the probabilities of 1 state were normalised to sum to exactly 1'])
     """
     near = {
-        source: total
-        for source, total in _totals(rows).items()
-        if source in rounded and 0 < abs(total - 1) <= ROUNDED_SUM
+        source: total for source, total in totals.items() if source in rounded and 0 < abs(total - 1) <= ROUNDED_SUM
     }
     if near and notes is not None:
-        many = "1 state" if len(near) == 1 else f"{len(near)} states"
-        notes.append(f"the probabilities of {many} were normalised to sum to exactly 1")
+        notes.append(f"the probabilities of {counted(len(near), kind)} were normalised to sum to exactly 1")
     return near
 
 

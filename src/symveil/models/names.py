@@ -151,11 +151,6 @@ _LEADING = re.compile(r"-?0[0-9]")
 def person_name(text: str) -> str:
     """The one spelling of a name that is written as text.
 
-    Parameters
-    ----------
-    text
-        The name as a file or a command has it.
-
     >>> person_name("7.0"), person_name("1.23456789012e+11"), person_name("1.23456789012E11")
     ('7', '123456789012', '123456789012')
     >>> person_name("007"), person_name("2.50"), person_name("1E5"), person_name("Jose\\u0301") == "Jos\\u00e9"
@@ -177,11 +172,6 @@ def person_name(text: str) -> str:
 
 def numeral_name(text: str) -> str | None:
     """The name that a number in JSON or XES is; None where it is none.
-
-    Parameters
-    ----------
-    text
-        The number as it is written.
 
     >>> numeral_name("12"), numeral_name("12.00"), numeral_name("1.2e+01"), numeral_name("2.5"), numeral_name("1e3")
     ('12', '12', '12', None, None)

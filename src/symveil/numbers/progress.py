@@ -214,12 +214,8 @@ class Phases:
     ) -> None:
         """A report of progress, as `numbers.progress.Progress` describes it.
 
-        Parameters
-        ----------
-        done, total, what, records
-            As `Progress` has them.
-        behind
-            Whether it comes from behind the work that was asked for: a certificate, a file that is read for it.
+        With `behind` it comes from behind the work that was asked for: a certificate, a file that is read for
+        it.
         """
         now, name = self.clock(), what or self.label
         search = behind and records is None

@@ -130,11 +130,6 @@ def epsilon_text(epsilon: float) -> str:
 def factor(epsilon: float) -> str:
     """e^ε in plain words, rounded against the claim: an attacker becomes no surer than that.
 
-    Parameters
-    ----------
-    epsilon
-        A loss.
-
     >>> factor(2.0), factor(0.1), factor(3.0), factor(50.0), factor(0.0)
     ('7.4', '1.11', '21', '5.2e+21', '1')
     """
@@ -164,12 +159,7 @@ def fraction_text(value: Fraction) -> str:
 def percent(share: float | Fraction, digits: int = 2) -> str:
     """A chance or a share as people read it; 100 % is certainty.
 
-    Parameters
-    ----------
-    share
-        Between 0 and 1, or a ratio that may be larger.
-    digits
-        How many are shown.
+    A ratio may be larger than 1. `digits` are shown.
 
     >>> percent(0.3333), percent(0.9995), percent(1.0), percent(1e-9), percent(0.0), percent(0.005), percent(1 / 3, 3)
     ('33 %', '99.9 %', '100 %', 'below 0.001 %', '0 %', '0.5 %', '33.3 %')

@@ -39,7 +39,7 @@ from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.mechanisms.calibrate import RowLaws
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
+from symveil.models.times import PublicValues
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec

@@ -33,9 +33,8 @@ from symveil.formats.sequences.sequence_file import reported_records
 from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.ledger.units import LARGEST, charged_units, shown_units
-from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.times import INSTANT, Stamps
+from symveil.models.times import INSTANT, PublicValues, Stamps
 from symveil.numbers.rationals import exact, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.central_job import CentralSpec, queries_of

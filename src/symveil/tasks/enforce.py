@@ -25,7 +25,7 @@ from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions, enforced_log, release_log
 from symveil.tasks.explain import bound_document, least_possible_on
-from symveil.verification.opacity import run_observations
+from symveil.verification.limits import LIMITS
 
 # a report is to be read: of the substitutes of one string only the likeliest so many are listed
 MOST_SUBSTITUTES_LISTED = 1000
@@ -273,7 +273,7 @@ def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None
     """The strings that give a secret away, and what is shown instead of them."""
     heading = "Sensitive strings"
     if sensitive is None:
-        number = f"more than {run_observations.MOST_OBSERVATIONS:,}" if count is None else f"{count:,}"
+        number = f"more than {LIMITS.now.observations:,}" if count is None else f"{count:,}"
         return Section(heading, (Text(f"{number} sensitive strings, not listed"),))
     if not sensitive:
         return Section(heading, (Text("already opaque: no sensitive string, no observation gives a secret away"),))

@@ -32,8 +32,7 @@ from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.attributes import PublicValues
-from symveil.models.times import Period, WaitGrid, WallClock
+from symveil.models.times import Period, PublicValues, WaitGrid, WallClock
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters import (

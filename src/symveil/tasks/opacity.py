@@ -12,11 +12,12 @@ from symveil.formats.models.model_files import load_model
 from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod_parts
 from symveil.formats.reading import suffix
 from symveil.models.automaton import TransitionSystem
-from symveil.models.derived_systems import read_initial, starting_in
 from symveil.models.stochastic_system import (
     LogicalSystem,
     PartiallyObserved,
     StochasticSystem,
+    read_initial,
+    starting_in,
 )
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, fraction_text, shown_at_least, shown_at_most
@@ -26,9 +27,15 @@ from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.verification.opacity.estimators import read_question, read_threshold
 from symveil.verification.opacity.observation import Observed, observer
-from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
+from symveil.verification.opacity.opacity_verdict import (
+    OpacityVerdict,
+    ViolationProbability,
+    read_within,
+    shown_within,
+    verdict_on,
+    violation_on,
+)
 from symveil.verification.opacity.verify import observed_for, verify_opacity
-from symveil.verification.opacity.violation import ViolationProbability, read_within, shown_within, violation_on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,8 @@ from symveil.numbers.rationals import at_least
 from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
+from symveil.verification.audit import AuditVerdict, audit
+from symveil.verification.limits import LIMITS
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000
@@ -188,7 +189,7 @@ def audit_choice(
         choice = replace(choice, max_length=length)
     language = choice.language(**source, length=length if one_length else None)
     if one_length:
-        language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
+        language.by_length(at_most=LIMITS.now.audited_words)  # refused before anything is calibrated
     law, up_to = choose_mechanism(choice, language), None if one_length else length
     if by_chain:
         # imported when it is needed: scipy, which chains need, takes as long to load as a release

@@ -26,6 +26,7 @@ from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table, facts_report
+from symveil.verification.limits import LIMITS
 
 # Logarithms of probabilities are right to about 1e-13; a loss above nominal by more is real.
 _ROUNDING = 1e-9
@@ -146,12 +147,6 @@ def losses(of_word: NDArray[np.float64], of_neighbours: NDArray[np.float64]) -> 
     return losses
 
 
-# The table of all P(w'|w) has one float for every pair of an input and an output.
-MOST_WORDS = 4096
-_MOST_WORDS_OF_ALL_LENGTHS, _MOST_OUTPUTS = 1_500, 20_000
-_MOST_TABLE = 20_000_000
-_MOST_COMPARISONS = 2 * 10**10
-_MOST_COMPARISONS_BEYOND = 2 * 10**9  # of all pairs, for the loss at every distance: some seconds
 _SHORT = 3  # symbols: how long the words of an audit are where nothing else is said
 
 Indices = tuple[int, int, int]
@@ -232,12 +227,12 @@ def audit(
     words = listed.words
     outputs = sum(map(len, listed.outputs))
     adjacent = min(law.adjacency, FAR - 1)
-    reach = FAR - 1 if len(words) ** 2 * outputs <= _MOST_COMPARISONS_BEYOND else adjacent
+    reach = FAR - 1 if len(words) ** 2 * outputs <= LIMITS.now.comparisons_beyond else adjacent
     near = list(_near(law, listed.inputs, reach))
     pairs = sum(int(np.count_nonzero(apart <= adjacent)) for _, apart in near)
-    if pairs * outputs > _MOST_COMPARISONS:
+    if pairs * outputs > LIMITS.now.comparisons:
         raise TooLargeError(
-            f"audit: expected at most {_MOST_COMPARISONS} comparisons, found {pairs * outputs}; use a shorter "
+            f"audit: expected at most {LIMITS.now.comparisons} comparisons, found {pairs * outputs}; use a shorter "
             "length, a smaller alphabet or a smaller adjacency"
         )
 
@@ -297,15 +292,16 @@ def _enumerated(law: Law, length: int | None, output_length: int | None) -> _Enu
                 expected="none: the words of this language have one length, and all are enumerated",
                 found=length,
             )
-        return _Enumerated(law.inputs(at_most=MOST_WORDS), law.outputs(at_most=MOST_WORDS), whole=True)
+        most = LIMITS.now.audited_words
+        return _Enumerated(law.inputs(at_most=most), law.outputs(at_most=most), whole=True)
     if length is None:
         length = _SHORT if law.largest_output is None else law.largest_output
-    inputs = law.inputs(read_length(length), at_most=_MOST_WORDS_OF_ALL_LENGTHS)
-    outputs = law.outputs(_longest_output(law, length, output_length), at_most=_MOST_OUTPUTS)
+    inputs = law.inputs(read_length(length), at_most=LIMITS.now.audited_words_of_all_lengths)
+    outputs = law.outputs(_longest_output(law, length, output_length), at_most=LIMITS.now.audited_outputs)
     taken, given = sum(map(len, inputs)), sum(map(len, outputs))
-    if taken * given > _MOST_TABLE or (taken * len(inputs)) ** 2 > _MOST_COMPARISONS // 10:
+    if taken * given > LIMITS.now.audit_table or (taken * len(inputs)) ** 2 > LIMITS.now.comparisons // 10:
         raise TooLargeError(
-            f"audit: expected at most {_MOST_TABLE} pairs of an input and an output, and short words, found "
+            f"audit: expected at most {LIMITS.now.audit_table} pairs of an input and an output, and short words, found "
             f"{taken} × {given} with up to {len(inputs) - 1} symbols; use a smaller length"
         )
     whole = law.largest_output is not None and law.largest_output < len(outputs)
@@ -320,7 +316,7 @@ def _longest_output(law: Law, length: int, requested: int | None) -> int:
         return read_length(requested, name="output_length")
     symbols, longest = len(law.alphabet), length + 1
     total = sum(symbols**each for each in range(longest + 1))
-    while longest < length + 4 and total + symbols ** (longest + 1) <= _MOST_OUTPUTS // 4:
+    while longest < length + 4 and total + symbols ** (longest + 1) <= LIMITS.now.audited_outputs // 4:
         longest += 1
         total += symbols**longest
     return longest

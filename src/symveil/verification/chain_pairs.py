@@ -28,9 +28,10 @@ from symveil.numbers.conversions import exp_enclosure, float_at_least, float_at_
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import Number, at_least, exact
-from symveil.verification.audit import MOST_WORDS, AuditVerdict, Witness, neighbours, require_law
+from symveil.verification.audit import AuditVerdict, Witness, neighbours, require_law
 from symveil.verification.distances.finite_words import FiniteWords, finite_words
 from symveil.verification.distances.tables import ChainTable, Lumping, lumped
+from symveil.verification.limits import LIMITS
 
 LARGEST_ALPHA = 10**12
 Subject = LabelledChain | ReleaseChain | Channel | Iterable[Any]
@@ -70,20 +71,9 @@ def seen_chain(chain: LabelledChain, silent: Iterable[str], pairs: Iterable[Pair
 class ChainPairs:
     """Ordered pairs of states of a chain, as its observer sees it. Construct with `of`.
 
-    Parameters
-    ----------
-    pairs
-        The pairs, by the names of their states.
-    numbers
-        The same by their numbers in the table.
-    table
-        The chain of what is seen, or its quotient by bisimilarity.
-    lumping
-        Which states of the table are bisimilar.
-    slack
-        κ: by how much ln P of the chain may differ from that of the mechanism that it stands for.
-    lumped
-        Whether the table is that of the quotient.
+    `numbers` are the pairs by their numbers in `table`: the chain of what is seen, or (where `lumped`) its quotient
+    by bisimilarity. κ, `slack`, is by how much ln P of the chain may differ from that of the mechanism that it
+    stands for.
     """
 
     pairs: list[Pair]
@@ -103,19 +93,7 @@ class ChainPairs:
         silent: Iterable[str] = (),
         on_lumped: bool = False,
     ) -> ChainPairs:
-        """These pairs, or the related ones in both directions.
-
-        Parameters
-        ----------
-        chain
-            A labelled chain, or that of a mechanism.
-        pairs
-            Ordered pairs of states; None: the related ones.
-        silent
-            Labels that no observer sees.
-        on_lumped
-            Whether bisimilar states are made one.
-        """
+        """These pairs, or the related ones in both directions."""
         slack = Fraction(0)
         if isinstance(chain, ReleaseChain):
             slack, chain = chain.log_error, chain.chain
@@ -140,10 +118,7 @@ class ChainPairs:
     def read_to_the_end(self, nodes: int) -> list[FiniteWords | None]:
         """What the words of a chain that ends tell about each pair; None where it goes round, or is too large.
 
-        Parameters
-        ----------
-        nodes
-            How many kinds of words are read at most.
+        At most `nodes` kinds of words are read.
         """
         return self._read.of(nodes, lambda: [self._words(source, target, nodes) for source, target in self.numbers])
 
@@ -167,13 +142,7 @@ class Alpha:
         return self.below == self.above
 
     def widened(self, slack: Fraction) -> Alpha:
-        """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1.
-
-        Parameters
-        ----------
-        slack
-            κ.
-        """
+        """α e^(−2κ) from below and α e^(2κ) from above, as floats exactly; never below 1."""
         if not slack:
             return self
         factor = 1 + 4 * slack  # ≥ e^(2κ), since κ is far below 1/2
@@ -224,8 +193,6 @@ def require_count(value: object, *, name: str, at_least: int = 1) -> None:
         raise ParameterError(name, expected=f"a whole number, {at_least} or more", found=value)
 
 
-_MOST_PAIRS = 50_000
-
 Branches = dict[str, dict[str, tuple[str, fmpq]]]
 """For each state, the label that leads on, where it leads, and with what probability."""
 
@@ -252,10 +219,10 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
     inputs = _inputs(law, length)
     words, near = [word for rows in inputs for word in rows], list(neighbours(law, inputs))
     pairs = sum(map(len, near))
-    if pairs > _MOST_PAIRS:
+    if pairs > LIMITS.now.audited_pairs:
         raise TooLargeError(
-            f"audit by chain: expected at most {_MOST_PAIRS} pairs of adjacent words, found {pairs}; use a shorter "
-            "length, a smaller alphabet or a smaller adjacency"
+            f"audit by chain: expected at most {LIMITS.now.audited_pairs} pairs of adjacent words, found {pairs}; use "
+            "a shorter length, a smaller alphabet or a smaller adjacency"
         )
     compiled = [law.compile_chain([word]) for word in words]
     branches = [branches_of(release.chain) for release in compiled]
@@ -281,14 +248,14 @@ def audit_by_chain(law: Law, *, length: int | None = None, progress: Progress | 
 def _inputs(law: Law, length: int | None) -> list[Codes]:
     """The words that are audited."""
     if law.length is not None:
-        return law.inputs(at_most=MOST_WORDS)
+        return law.inputs(at_most=LIMITS.now.audited_words)
     if law.largest_output is None:
         raise ParameterError(
             "mechanism", expected="one with a longest word to release, such as truncated-levenshtein", found=law.name
         )
     if length is None:
         raise ParameterError("length", expected="the number of symbols up to which words are audited", found="none")
-    return law.inputs(length, at_most=MOST_WORDS)
+    return law.inputs(length, at_most=LIMITS.now.audited_words)
 
 
 def branches_of(chain: LabelledChain) -> Branches:

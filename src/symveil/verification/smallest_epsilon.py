@@ -139,7 +139,19 @@ def smallest_epsilon(
     refuted, proved = _first_proved(answer)
     if proved is None:
         return SmallestEpsilon(delta=wanted, lower=refuted, upper=None)
-    # one bisection for where the answer stops being a proved no, one for where it starts being a proved yes
+    refuted, proved = _narrowed(answer, refuted, proved, step, progress)
+    return SmallestEpsilon(delta=wanted, lower=refuted, upper=proved)
+
+
+def _narrowed(
+    answer: Callable[[Fraction], bool | None],
+    refuted: Fraction,
+    proved: Fraction,
+    step: Fraction,
+    progress: Progress | None,
+) -> tuple[Fraction, Fraction]:
+    """Both ends, after one bisection for where the answer stops being a proved no, and one for where it starts being a
+    proved yes."""
     rounds = max(1, math.ceil(math.log2(max(2.0, float((proved - refuted) / step)))))
     for wanted_answer in (False, True):
         low, high = refuted, proved
@@ -157,7 +169,7 @@ def smallest_epsilon(
                 progress(rounds * wanted_answer + number + 1, 2 * rounds)
         if proved - refuted <= step:
             break
-    return SmallestEpsilon(delta=wanted, lower=refuted, upper=proved)
+    return refuted, proved
 
 
 def _answer(chain: ChainPairs, delta: Fraction, options: ProofOptions, epsilon: Fraction) -> bool | None:

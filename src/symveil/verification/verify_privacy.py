@@ -39,9 +39,8 @@ from symveil.verification.distances.distances import (
 )
 from symveil.verification.distances.finite_words import FiniteWords, Odds, smallest_alpha, word_chance
 from symveil.verification.distances.tables import ChainTable, Lumping
+from symveil.verification.limits import LIMITS
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
-
-_MOST_WORK = 20_000_000  # pairs × outputs: about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ class ChannelOdds:
         wanted = channel.pairs(pairs)
         if not wanted:
             raise ModelError("related", expected="at least one pair of related inputs", found="none")
-        if len(wanted) * len(channel.outputs) > _MOST_WORK:
+        if len(wanted) * len(channel.outputs) > LIMITS.now.channel_work:
             raise TooLargeError(
-                f"channel: expected at most {_MOST_WORK} pairs × outputs, found {len(wanted)} × "
+                f"channel: expected at most {LIMITS.now.channel_work} pairs × outputs, found {len(wanted)} × "
                 f"{len(channel.outputs)}; say which inputs are related"
             )
         rows = [[rational(chance) for chance in row] for row in channel.rows]
@@ -146,10 +145,6 @@ def verify_channel(
     smallest = odds.smallest_alpha(requested or Fraction(0))
     at = odds.last_corner() if smallest is None else smallest
     return odds.verdict(at, at, epsilon=None, requested=requested, infinite=smallest is None, progress=progress)
-
-
-MOST_PAIRS_FOR_BD = 60_000
-MOST_PAIRS_FOR_LD = 50_000  # where δ is known without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,14 +257,7 @@ def verify_privacy(
 class PreparedSubject:
     """A channel or pairs of a chain, with how far proofs go: ready for verdicts at any number of α.
 
-    Parameters
-    ----------
-    subject
-        The odds of pairs of a channel, or pairs of a chain.
-    options
-        How far proofs go.
-    requested
-        The question: whether δ is at most this.
+    `requested` is the question, whether δ is at most this.
     """
 
     subject: ChannelOdds | ChainPairs
@@ -300,15 +288,7 @@ class PreparedSubject:
         return cls(subject=prepared, options=read, requested=requested)
 
     def verdict(self, alpha: Alpha | None, *, progress: Progress | None = None) -> PrivacyVerdict:
-        """The verdict at an α; of a channel without one, at the smallest for the δ of the question.
-
-        Parameters
-        ----------
-        alpha
-            α, as `read_alpha` reads it.
-        progress
-            Called with how much of a hundred is done, and 100.
-        """
+        """The verdict at an α; of a channel without one, at the smallest for the δ of the question."""
         if isinstance(self.subject, ChannelOdds):
             return verify_channel(self.subject, alpha=alpha, requested=self.requested, progress=progress)
         assert alpha is not None  # noqa: S101 - a chain has no smallest one here
@@ -325,24 +305,14 @@ def verdict_on(
 ) -> PrivacyVerdict:
     """The verdict on pairs that are prepared already.
 
-    Parameters
-    ----------
-    chain
-        The pairs.
-    alpha
-        α, which is widened by what the chain may differ from the mechanism that it stands for.
-    options
-        How far the proof goes.
-    requested
-        The question: whether δ is at most this.
-    progress
-        Called with how much of a hundred is done, and 100.
+    α is widened by what the chain may differ from the mechanism that it stands for. `requested` is the question,
+    whether δ is at most this.
     """
     alpha, table = alpha.widened(chain.slack), chain.table
     count, open_ended = len(chain.pairs), options.horizon is not None
     closed = [None] * count if open_ended else chain.read_to_the_end(options.nodes)
-    ld = _is_wanted(options.ld, table, at_most=MOST_PAIRS_FOR_LD) or options.support_only or None in closed
-    symmetric = _is_wanted(options.symmetric, table, at_most=MOST_PAIRS_FOR_BD if ld else 0)
+    ld = _is_wanted(options.ld, table, at_most=LIMITS.now.pairs_for_ld) or options.support_only or None in closed
+    symmetric = _is_wanted(options.symmetric, table, at_most=LIMITS.now.pairs_for_bd if ld else 0)
     skewed = both = rules = None
     if ld:
         # an α that only encloses e^ε has no exact distance worth writing down

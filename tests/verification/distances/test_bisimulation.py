@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.ledger.tables import tables as module
 from symveil.models.labelled_chain import LabelledChain
+from symveil.verification.distances import tables as module
 from symveil.verification.distances.tables import ChainTable
+from symveil.verification.limits import LIMITS
 
 
 @pytest.fixture(scope="module", autouse=True)
 def signatures() -> Iterator[None]:
     """Small chains, too, are split by signatures."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEW_ARCS", 0)
+    with LIMITS.changed(few_arcs=0):
         yield
 
 
@@ -58,8 +58,7 @@ def by_rows(table: ChainTable) -> list[int]:
 @given(table=tables())
 def test_the_coarsest_stable_partition(table: ChainTable) -> None:
     assert module.bisimulation(table).tolist() == by_rows(table)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEW_ARCS", 1000)
+    with LIMITS.changed(few_arcs=1000):
         assert module.bisimulation(table).tolist() == by_rows(table)
 
 

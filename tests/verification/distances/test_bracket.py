@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -10,9 +11,8 @@ from hypothesis import given, settings
 
 from symveil.examples.paper_systems import pin_checker
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances import bracket as bracket_module
-from symveil.verification.distances import distances as module
-from symveil.verification.distances import rounded_search
+from symveil.verification.distances import bracket
+from symveil.verification.limits import LIMITS
 from symveil.verification.verify_privacy import verify_privacy
 
 from . import oracle
@@ -58,8 +58,7 @@ def test_chains_that_never_end(chain: LabelledChain, alpha: Fraction) -> None:
 def test_the_compiled_bound_is_sound_and_close(chain: LabelledChain, alpha: Fraction) -> None:
     pairs = ordered_pairs(chain)
     exact = verify_privacy(chain, alpha=alpha, pairs=pairs, horizon=3, symmetric=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
+    with LIMITS.changed(small_pairs=-1):
         compiled = verify_privacy(chain, alpha=alpha, pairs=pairs, horizon=3, symmetric=False)
     for one, other in zip(exact.pairs, compiled.pairs, strict=True):
         assert one.lv.lower == other.lv.lower
@@ -126,11 +125,10 @@ def test_limits() -> None:
     assert Fraction(21, 1000) < after_14.lower < Fraction(791, 37545) < after_14.upper < Fraction(2112, 10**5)
 
 
-def test_fractions_that_grow_too_long_are_rounded_on_the_sound_side(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fractions_that_grow_too_long_are_rounded_on_the_sound_side(set_limits: Callable[..., None]) -> None:
     chain = pin_checker()
     exact = verify_privacy(chain, alpha="1.1", pairs=[("1", "0")], horizon=9, width=0).delta
-    monkeypatch.setattr(bracket_module, "_MOST_BITS", 16)
-    monkeypatch.setattr(bracket_module, "_ROUNDED", 20)
+    set_limits(LIMITS, bracket_bits=16, rounded_bits=20)
     rounded = verify_privacy(chain, alpha="1.1", pairs=[("1", "0")], horizon=9, width=0).delta
     assert rounded.lower < exact.lower <= Fraction(3791, 75090) <= exact.upper < rounded.upper
     assert rounded.upper - rounded.lower < exact.upper - exact.lower + Fraction(1, 1000)
@@ -139,14 +137,13 @@ def test_fractions_that_grow_too_long_are_rounded_on_the_sound_side(monkeypatch:
 @pytest.mark.parametrize("bits", range(1, 7))
 @pytest.mark.parametrize("stays", [(Fraction(9, 10), Fraction(89, 100)), (Fraction(99, 100), Fraction(9, 10))])
 def test_what_rounding_drops_on_the_way_back_to_a_node_is_counted(
-    stays: tuple[Fraction, Fraction], bits: int, monkeypatch: pytest.MonkeyPatch
+    stays: tuple[Fraction, Fraction], bits: int, set_limits: Callable[..., None]
 ) -> None:
     """Rounded so coarsely, the odds come back to themselves: the mass that is lost on every round must not vanish."""
     mine, theirs = stays
     rows = [("s", "s", mine), ("s", "A", 1 - mine), ("t", "t", theirs), ("t", "A", 1 - theirs), ("A", "A", 1)]
     chain = LabelledChain.from_transitions(rows, labels={"s": "x", "t": "x", "A": "A"})
-    monkeypatch.setattr(bracket_module, "_MOST_BITS", 0)
-    monkeypatch.setattr(bracket_module, "_ROUNDED", bits)
+    set_limits(LIMITS, bracket_bits=0, rounded_bits=bits)
     for alpha in (Fraction(1), Fraction(6, 5), Fraction(3, 2)):
         # the odds rise with every x: the best event is "at least n of them"
         truth = max(mine**n - alpha * theirs**n for n in range(100))
@@ -168,10 +165,9 @@ def test_wide_nodes_use_up_the_budget_sooner() -> None:
     assert verdict.delta.nodes <= 200
 
 
-def hand_over_after(patch: pytest.MonkeyPatch, nodes: int) -> None:
-    """Have searches on small chains go on in floats after so many nodes."""
-    patch.setattr(bracket_module, "_PATIENCE", nodes)
-    patch.setattr(bracket_module, "_PATIENT_VISITS", nodes)
+def hand_over_after(nodes: int) -> dict[str, int]:
+    """The limits with which searches on small chains go on in floats after so many nodes."""
+    return {"patience": nodes, "patient_visits": nodes}
 
 
 @settings(max_examples=12, deadline=None)
@@ -180,15 +176,9 @@ def test_rounded_searches_hold_the_truth_and_stay_close_to_rational_ones(chain: 
     """Every chain made to go through floats, also where it would be left to rationals: counting and rationals agree."""
     steps, pairs = 7, ordered_pairs(chain)
     exact = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
-        patch.setattr(rounded_search, "_SHORT", 0)
-        patch.setattr(rounded_search, "SHOWING", 1e300)
+    with LIMITS.changed(small_pairs=-1, short_search=0, showing=1e300):
         rounded = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
-    with pytest.MonkeyPatch.context() as patch:
-        hand_over_after(patch, 3)
-        patch.setattr(rounded_search, "_SHORT", 0)
-        patch.setattr(rounded_search, "SHOWING", 1e300)
+    with LIMITS.changed(**hand_over_after(3), short_search=0, showing=1e300):
         handed = verify_privacy(chain, alpha=alpha, pairs=pairs, nodes=400, width="1/100000000", symmetric=False)
     for one, other in zip(exact.pairs, handed.pairs, strict=True):
         assert one.lv == other.lv or not one.lv.exact
@@ -214,13 +204,12 @@ def random_chain(size: int, *, seed: int) -> LabelledChain:
     return LabelledChain.from_transitions(rows, labels={f"{place}": f"{place % 2}" for place in range(size)})
 
 
-def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_search_in_floats_lies_around_the_rational_one(set_limits: Callable[..., None]) -> None:
     """The same nodes in the same order: the ends differ by what rounding adds, on the sound side of either."""
     chain = random_chain(24, seed=3)
     asked = {"alpha": "6/5", "pairs": [("0", "2")], "nodes": 150, "symmetric": False}
     rounded = verify_privacy(chain, **asked).delta
-    monkeypatch.setattr(rounded_search, "_SHORT", 10**9)
-    monkeypatch.setattr(bracket_module, "_NARROW", 24)
+    set_limits(LIMITS, short_search=10**9, narrow_node=24)
     rational = verify_privacy(chain, **asked).delta
     assert rounded.lower.denominator & (rounded.lower.denominator - 1) == 0  # it was a float
     assert rounded.nodes == rational.nodes > 64
@@ -230,7 +219,7 @@ def test_a_large_search_in_floats_lies_around_the_rational_one(monkeypatch: pyte
 
 @pytest.mark.parametrize(("size", "seed", "level"), [(8, 2, {"alpha": "6/5"}), (12, 2, {"epsilon": "0.1"})])
 def test_a_long_search_on_a_small_chain_goes_on_in_floats(
-    size: int, seed: int, level: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    size: int, seed: int, level: dict[str, str], set_limits: Callable[..., None]
 ) -> None:
     """Never looser than rationals with the same limits, by more than rounding; and what is asked is decided alike."""
     chain, limits = random_chain(size, seed=seed), {"pairs": [("0", "2")], "nodes": 900, "symmetric": False}
@@ -238,7 +227,7 @@ def test_a_long_search_on_a_small_chain_goes_on_in_floats(
     closer = verify_privacy(chain, **level, **limits | {"nodes": 20_000}).delta
     asked = [closer.lower - Fraction(1, 10**6), (handed.lower + handed.upper) / 2, handed.upper]
     answers = [verify_privacy(chain, **level, **limits, delta=delta).holds for delta in asked]
-    hand_over_after(monkeypatch, 10**9)
+    set_limits(LIMITS, **hand_over_after(10**9))
     rational = verify_privacy(chain, **level, **limits).delta
     assert handed.upper.denominator & (handed.upper.denominator - 1) == 0  # it was a float
     assert 500 < handed.nodes <= 900 * 5 // 4 + size
@@ -249,12 +238,10 @@ def test_a_long_search_on_a_small_chain_goes_on_in_floats(
     assert answers[1:] == [None, True]
 
 
-def test_exact_values_are_kept_where_floats_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_values_are_kept_where_floats_are_asked_first(set_limits: Callable[..., None]) -> None:
     """The PIN checker has few nodes, all of which are read: its value is solved for, and decides what is asked."""
     value = Fraction(200, 2503)
-    hand_over_after(monkeypatch, 1)
-    monkeypatch.setattr(rounded_search, "_SHORT", 0)
-    monkeypatch.setattr(rounded_search, "SHOWING", 1e300)
+    set_limits(LIMITS, **hand_over_after(1), short_search=0, showing=1e300)
     narrow = verify_privacy(pin_checker(), alpha=1)
     assert narrow.delta.lower == narrow.delta.upper == value
     assert verify_privacy(pin_checker(), alpha=1, delta=value).holds is True
@@ -262,7 +249,7 @@ def test_exact_values_are_kept_where_floats_are_asked_first(monkeypatch: pytest.
 
 
 def test_a_question_next_to_an_end_is_left_to_rationals() -> None:
-    ends = rounded_search.RoundedEnds(lower=Fraction(1, 4), upper=Fraction(3, 4), nodes=1000, all_read=False)
+    ends = bracket.Bracket(lower=Fraction(1, 4), upper=Fraction(3, 4), nodes=1000, all_read=False)
     tiny = Fraction(1, 10**12)
     assert ends.is_close_to(ends.lower)
     assert ends.is_close_to(ends.upper - tiny)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,10 @@ from hypothesis import given, settings
 
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import fraction
-from symveil.verification.distances import distances as module
 from symveil.verification.distances import flows, simplex
 from symveil.verification.distances.distances import Distances, lifting_bound, skewed_distances, symmetric_distances
 from symveil.verification.distances.tables import ChainTable
+from symveil.verification.limits import LIMITS
 
 from . import oracle
 from .chains import ALPHAS, labelled_chains, lumping_case, rare_event, relay_case
@@ -59,8 +60,7 @@ def test_both_ends_meet(chain: LabelledChain, alpha: Fraction) -> None:
 def test_compiled_floats_agree_and_prove_it(chain: LabelledChain, alpha: Fraction) -> None:
     table = ChainTable.of(chain)
     exact = skewed_distances(table, alpha)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
+    with LIMITS.changed(small_pairs=-1):
         compiled = skewed_distances(table, alpha, exactness="never")
         again = skewed_distances(table, alpha)
     assert compiled.exact is None
@@ -80,8 +80,7 @@ def test_compiled_floats_agree_and_prove_it(chain: LabelledChain, alpha: Fractio
 @given(chain=labelled_chains(most=8), alpha=ALPHAS)
 def test_certificates_pass_an_independent_check(chain: LabelledChain, alpha: Fraction) -> None:
     table = ChainTable.of(chain)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
+    with LIMITS.changed(small_pairs=-1):
         found = skewed_distances(table, alpha, exactness="never")
         both = symmetric_distances(table, alpha)
     for distances, symmetric in ((found, False), (both, True)):
@@ -125,8 +124,7 @@ def check_certificate(
 def test_a_wrong_certificate_fails_the_check() -> None:
     """A check that cannot fail checks nothing."""
     chain = lumping_case()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
+    with LIMITS.changed(small_pairs=-1):
         certificate = skewed_distances(ChainTable.of(chain), Fraction(6, 5), exactness="never").certificate
     assert certificate is not None
     lowered = np.where(
@@ -147,8 +145,7 @@ def test_the_symmetric_predecessor(chain: LabelledChain, alpha: Fraction) -> Non
         for t, value in enumerate(row):
             assert value == exact[t][s]
             assert max(one.value(s, t), one.value(t, s)) <= value  # C19 Theorem 18
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SMALL", -1)
+    with LIMITS.changed(small_pairs=-1):
         compiled = symmetric_distances(table, alpha)
     for s, row in enumerate(exact):
         for t, value in enumerate(row):
@@ -170,9 +167,9 @@ def test_the_symmetric_predecessor_is_the_least(chain: LabelledChain, alpha: Fra
 
 
 @pytest.mark.parametrize("small", [True, False])
-def test_relays_and_lumping(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relays_and_lumping(small: bool, set_limits: Callable[..., None]) -> None:
     if not small:
-        monkeypatch.setattr(module, "_SMALL", -1)
+        set_limits(LIMITS, small_pairs=-1)
     alpha = Fraction(6, 5)
     for chain, with_relays, expected in (
         (relay_case(with_relay=False), True, Fraction(3, 125)),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification import verify_privacy as module
 from symveil.verification.distances.finite_words import finite_words
 from symveil.verification.distances.tables import ChainTable, Lumping
+from symveil.verification.limits import LIMITS
 
 from . import oracle
 from .chains import ALPHAS, lumping_case
@@ -147,11 +147,11 @@ def test_brackets_merge_bisimilar_states_and_distances_do_not() -> None:
     assert verdict.lv.upper == oracle.seen_difference(case, "s", "t", Fraction(6, 5), 3)
 
 
-def test_ld_is_left_out_where_delta_is_known_and_pairs_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ld_is_left_out_where_delta_is_known_and_pairs_are_many(set_limits: Callable[..., None]) -> None:
     rows = [("s", "end", 1), ("t", "m", "1/2"), ("t", "end", "1/2"), ("m", "end", 1), ("end", "end", 1)]
     labels = {"s": "?", "t": "?", "m": "m", "end": "$"}
     chain = LabelledChain.from_transitions(rows, labels=labels, related=[("s", "t")])
-    monkeypatch.setattr(module, "MOST_PAIRS_FOR_LD", 1)
+    set_limits(LIMITS, pairs_for_ld=1)
     verdict = sv.verify_privacy(chain, alpha=2, symmetric=False)
     assert [pair.ld for pair in verdict.pairs] == [None, None]
     assert verdict.delta.exact
@@ -162,7 +162,7 @@ def test_ld_is_left_out_where_delta_is_known_and_pairs_are_many(monkeypatch: pyt
     assert all(pair.ld is not None for pair in sv.verify_privacy(long_round(3), alpha=2, ld=False).pairs)
 
 
-def test_fractions_that_nobody_can_read_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fractions_that_nobody_can_read_are_not_computed(set_limits: Callable[..., None]) -> None:
     """A long row of coins that differ a little: in the end there are fractions with thousands of digits."""
     rows, labels, length = [("end", "end", Fraction(1))], {"end": "$"}, 6
     for name, chance in (("s", Fraction(1, 3)), ("t", Fraction(3, 10))):
@@ -175,7 +175,7 @@ def test_fractions_that_nobody_can_read_are_not_computed(monkeypatch: pytest.Mon
     chain = LabelledChain.from_transitions(rows, labels=labels, related=[("s0", "t0")])
     exact = sv.verify_privacy(chain, alpha=1, symmetric=False).delta
     assert exact.exact
-    monkeypatch.setattr("symveil.verification.distances.finite_words._LONGEST", 4)
+    set_limits(LIMITS, word_bits=4)
     lumping = Lumping.of(ChainTable.of(chain))
     assert finite_words(lumping.table, chain.number["s0"], chain.number["t0"], nodes=1000) is None
     bracket = sv.verify_privacy(chain, alpha=1, symmetric=False).delta

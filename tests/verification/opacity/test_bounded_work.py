@@ -12,6 +12,7 @@ import pytest
 import symveil as sv
 from symveil.errors import TooLargeError
 from symveil.tasks.opacity import judge_opacity, load_system
+from symveil.verification.limits import LIMITS
 
 
 def remembering(length: int) -> sv.LogicalSystem:
@@ -59,11 +60,11 @@ def test_probabilities_grow_with_k_to_the_infinite_one() -> None:
     assert values[0].exact < values[-1].exact
 
 
-def test_a_large_k_is_bounded_by_a_small_one_and_infinity(monkeypatch) -> None:
-    import symveil.verification.opacity.violation as module
+def test_a_large_k_is_bounded_by_a_small_one_and_infinity(monkeypatch, set_limits) -> None:
+    import symveil.verification.opacity.opacity_verdict as module
 
     exact = sv.violation_probability(lasso(3), 30).exact
-    monkeypatch.setattr(module, "_ESTIMATES_OF_A_LARGE_K", 1)
+    set_limits(LIMITS, estimates_of_a_large_k=1)
     monkeypatch.setattr(module, "_WIDEST_BETWEEN", {8: Fraction(1)})
     bounds = sv.violation_probability(lasso(3), 30)
     assert bounds.lower < exact < bounds.upper

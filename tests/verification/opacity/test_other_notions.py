@@ -10,8 +10,7 @@ from random_systems import seeded_logical, seeded_stochastic
 
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.models.derived_systems import read_initial, starting_in
-from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, read_initial, starting_in
 
 Epoch = tuple[frozenset[str], str]
 LONGEST = 4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from enforcement.plain_observer import Chances, Plain, Runs, acyclic_systems, ks, layered_systems, looping_systems
 from symveil.errors import ParameterError, TooLargeError
-from symveil.verification.opacity import run_observations as module
+from symveil.verification.limits import LIMITS
 
 
 def as_defined(found) -> dict:
@@ -115,11 +115,11 @@ def test_observations_without_bound_need_a_length():
     ]
 
 
-def test_too_many_are_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(module, "MOST_STRINGS", 3)
+def test_too_many_are_refused_with_what_to_do(set_limits):
+    set_limits(LIMITS, strings=3)
     rows = [(str(n), name, str(n + 1), "1/2") for n in range(2) for name in "ab"]
     system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b"], secret=["2"])
     with pytest.raises(TooLargeError, match="at most 3, found more; use a smaller length or k$"):
         sv.sensitive_strings(system, 0)
-    monkeypatch.setattr(module, "MOST_STRINGS", 4)
+    set_limits(LIMITS, strings=4)
     assert len(sv.sensitive_strings(system, 0)) == 4

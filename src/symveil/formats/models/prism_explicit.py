@@ -441,6 +441,6 @@ def _wrong_sum(rows: list[Row]) -> str | None:
         if is_decimal:
             decimal.add(source)
     for source, own in chances.items():
-        if sum(own) != 1 and not rounded_sums(((source, chance) for chance in own), decimal & {source}, notes=None):
+        if sum(own) != 1 and not rounded_sums({source: sum(own, Fraction(0))}, decimal & {source}, notes=None):
             return source
     return None

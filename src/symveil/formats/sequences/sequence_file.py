@@ -34,8 +34,7 @@ from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.symbols import check_separable
 from symveil.models.alphabet import Alphabet
-from symveil.models.attributes import PublicValues
-from symveil.models.times import Stamps
+from symveil.models.times import PublicValues, Stamps
 from symveil.numbers.progress import Progress, listener, named
 
 _HALF = re.compile("[\ud800-\udfff]")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from symveil.enforcement.enforce import POLICIES, Enforcement, enforce_policy, observations_of
-from symveil.enforcement.supervisor import Supervisor
+from symveil.enforcement.enforced_system import Supervisor
 from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical

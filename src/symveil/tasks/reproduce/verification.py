@@ -23,9 +23,9 @@ from symveil.numbers.rationals import spelled
 from symveil.tasks.reproduce.rows import Row
 from symveil.tasks.verify import compose
 from symveil.verification.opacity.observation import delayed_estimate
+from symveil.verification.opacity.opacity_verdict import violation_probability
 from symveil.verification.opacity.run_observations import sensitive_strings
 from symveil.verification.opacity.verify import verify_opacity
-from symveil.verification.opacity.violation import violation_probability
 from symveil.verification.privacy_verdict import PrivacyVerdict, shown
 from symveil.verification.verify_privacy import verify_privacy
 

@@ -11,6 +11,5 @@ May not live here: where chains come from (models, formats, mechanisms), curves 
     flows          policy iteration in floats: a flow for each pair; an upper bound proved by one sweep
     sweep_loops    the loops over all pairs, compiled; also kernel_loops, search_loops
     distances      all of that in one call; bd, the symmetric predecessor
-    bracket        lower and upper bounds on the true δ
-    rounded_search the same search in floats that are rounded against the claim
+    bracket        lower and upper bounds on the true δ, in rationals or in floats that are rounded against the claim
 """

@@ -47,16 +47,8 @@ from symveil.verification.distances.flows import (
     linear_system,
 )
 from symveil.verification.distances.tables import TINY, ChainTable, Sparse, iterate, needs_by_label
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Floats, Integers
-
-# Up to here, rationals from the start are quicker than loading compiled loops.
-_SMALL = 160  # pairs
-_SMALL_WORK = 4_000  # pairs × successors²
-# Up to here it is worth asking for exact values after floats.
-_MOST_EXACT_PAIRS = 1200
-_MOST_EXACT_WORK = 15_000  # pairs × successors²
-_LARGEST_SYSTEM = 200
-_MOST_EXACT_BITS = 32  # of α: beyond, exact values are unreadable and slow
 
 Exactness = Literal["auto", "never"]
 
@@ -107,7 +99,7 @@ def skewed_distances(
     exact = None
     pairs = policy.flows.pairs
     wanted = exactness == "auto" and worth_exact(table, len(pairs), alpha)
-    if wanted and linear_system(policy.flows, table.size).largest_component() <= _LARGEST_SYSTEM:
+    if wanted and linear_system(policy.flows, table.size).largest_component() <= LIMITS.now.exact_system:
         exact = _exact_from(table, rational(alpha), related, pairs, policy.distance, relays=relays)
     return Distances(
         table=table,
@@ -154,7 +146,7 @@ def _exact_from(
     near = np.array([[dyadic(value) for value in row] for row in distance.tolist()], dtype=object)
     lifting = ExactLifting(near, alpha, table.members, relays=relays)
     shipments = {(s, t): lifting.ship(table.exact_needs(alpha, s, t)) for s, t in pairs.tolist()}
-    policy = ExactPolicy(table, alpha, pairs, related, relays=relays, policy=shipments, largest=_LARGEST_SYSTEM)
+    policy = ExactPolicy(table, alpha, pairs, related, relays=relays, policy=shipments, largest=LIMITS.now.exact_system)
     try:
         done = policy.settle() and iterate(policy, relays=False)
     except ZeroDivisionError:  # a policy of rounded values may be singular; then floats are what we have
@@ -165,14 +157,14 @@ def _exact_from(
 def is_small(table: ChainTable, alpha: Fraction) -> bool:
     """Whether rationals from beginning to end are the quickest way."""
     count = len(table.same_label_pairs)
-    heavy = 4 if alpha.denominator.bit_length() > _MOST_EXACT_BITS else 1
-    return count * heavy <= _SMALL and count * heavy * _widest(table) ** 2 <= _SMALL_WORK
+    heavy = 4 if alpha.denominator.bit_length() > LIMITS.now.exact_bits else 1
+    return count * heavy <= LIMITS.now.small_pairs and count * heavy * _widest(table) ** 2 <= LIMITS.now.small_work
 
 
 def worth_exact(table: ChainTable, count: int, alpha: Fraction) -> bool:
     """Whether to ask for exact values after floats."""
-    moderate = count <= _MOST_EXACT_PAIRS and count * _widest(table) ** 2 <= _MOST_EXACT_WORK
-    return moderate and alpha.denominator.bit_length() <= _MOST_EXACT_BITS
+    moderate = count <= LIMITS.now.exact_pairs and count * _widest(table) ** 2 <= LIMITS.now.exact_work
+    return moderate and alpha.denominator.bit_length() <= LIMITS.now.exact_bits
 
 
 def _widest(table: ChainTable) -> int:
@@ -185,9 +177,6 @@ def rounded_up(values: NDArray[Any]) -> Floats:
     upper = np.array([[float_at_least(value) for value in row] for row in values]).reshape(values.shape)
     upper.flags.writeable = False
     return upper
-
-
-_MOST_CHOICES = 60
 
 
 def symmetric_distances(table: ChainTable, alpha: Fraction, *, progress: Progress | None = None) -> Distances:
@@ -212,7 +201,7 @@ def _best_choice(
 ) -> tuple[Relation, ExactPolicy | FloatPolicy, bool]:
     """The fixed point of the choice that no pair wants to be turned in, and whether there was one."""
     chosen = pairs.copy()
-    for _ in range(_MOST_CHOICES):
+    for _ in range(LIMITS.now.choices):
         related, policy = _settled(table, alpha, chosen, small=small, mirrored=True, progress=progress)
         here: NDArray[Any] = policy.distance[chosen[:, 0], chosen[:, 1]]
         larger = np.asarray(policy.costs(chosen[:, ::-1]) > here + policy.margin, dtype=np.bool_)
@@ -228,7 +217,6 @@ def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarr
     return kernel(table, alpha, np.ascontiguousarray(both), small=False, mirrored=True)
 
 
-_LONGEST = 400  # bits: beyond, a rounded distance is quicker to work with and nearly as good
 _SMALLEST_DISTANCE = 2.0**-200
 
 
@@ -239,7 +227,7 @@ class ExactBound:
         self._distances, self._relays = distances, relays
         table = distances.table
         exact = distances.exact
-        if exact is None or max(int(value.q).bit_length() for value in exact.reshape(-1)) > _LONGEST:
+        if exact is None or max(int(value.q).bit_length() for value in exact.reshape(-1)) > LIMITS.now.distance_bits:
             rows = distances.upper.tolist()
             exact = np.array([[dyadic(value) for value in row] for row in rows], dtype=object)
         self._distance = exact

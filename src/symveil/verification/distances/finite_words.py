@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from symveil.graphs.walk import Walk, strong_components
-from symveil.verification.distances.tables import ChainTable, Sparse
+from symveil.verification.distances.tables import ChainTable, Sparse, side_by_side, total
+from symveil.verification.limits import LIMITS
 
 _ZERO = fmpq(0)
 
@@ -85,7 +86,6 @@ def smallest_alpha(every: Sequence[Odds], delta: fmpq) -> fmpq | None:
 
 
 _WIDE = 12  # states: a node with k times as many counts k times
-_LONGEST = 20_000  # bits of a denominator: beyond, brackets that round are quicker than fractions nobody can read
 
 
 _Spelled = tuple[int, "_Spelled | None"]  # the last label, and those before it
@@ -118,25 +118,13 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
     """
     if not _ends(table, source, target):
         return None
-    rows: dict[int, list[tuple[int, fmpq]]] = {}
-    label = table.label.tolist()
     finished: dict[tuple[int, int], tuple[_Node, fmpq, fmpq]] = {}
     layer: dict[object, _Node] = {}
     work = 0
 
-    def step(measure: Sparse) -> dict[int, Sparse]:
-        after: dict[int, Sparse] = {}
-        for state, amount in measure.items():
-            if state not in rows:
-                rows[state] = table.row(state)
-            for following, chance in rows[state]:
-                part = after.setdefault(label[following], {})
-                part[following] = part[following] + amount * chance if following in part else amount * chance
-        return after
-
     def put(into: dict[object, _Node], mass: Sparse, other: Sparse, weight: fmpq, labels: _Spelled) -> None:
         """Count a node as finished, or put it into the next layer."""
-        mine, theirs = (sum(measure.values(), start=fmpq(0)) for measure in (mass, other))
+        mine, theirs = total(mass), total(other)
         size = mine + theirs
         if not mass or not other or is_proportional(mass, other, mine, theirs):
             share = mine / size
@@ -144,29 +132,25 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
             node, p, r = finished.get(key) or (_Node(mass, other, weight, labels), fmpq(0), fmpq(0))
             finished[key] = (node, p + weight * mine, r + weight * theirs)
             return
-        mass, other = _scaled(mass, size), _scaled(other, size)
+        mass, other = scaled(mass, size), scaled(other, size)
         key_of_node = (spelled(mass), spelled(other))
         if key_of_node in into:
             into[key_of_node].weight += weight * size
         else:
             into[key_of_node] = _Node(mass, other, weight * size, labels)
 
-    if label[source] != label[target]:
-        put(layer, {source: fmpq(1)}, {}, fmpq(1), (label[source], None))
-        put(layer, {}, {target: fmpq(1)}, fmpq(1), (label[target], None))
-    else:
-        put(layer, {source: fmpq(1)}, {target: fmpq(1)}, fmpq(1), (label[source], None))
+    for code, mass, other in side_by_side(table.at(source), table.at(target)):
+        put(layer, mass, other, fmpq(1), (code, None))
     while layer:
         following: dict[object, _Node] = {}
         for node in layer.values():
             work += 1 + (len(node.mass) + len(node.other)) // _WIDE
             if work > nodes:
                 return None
-            if int(node.weight.q).bit_length() > _LONGEST:
+            if int(node.weight.q).bit_length() > LIMITS.now.word_bits:
                 return None
-            mine, theirs = step(node.mass), step(node.other)
-            for code in dict.fromkeys((*mine, *theirs)):
-                put(following, mine.get(code, {}), theirs.get(code, {}), node.weight, (code, node.labels))
+            for code, mass, other in side_by_side(table.ahead(node.mass), table.ahead(node.other)):
+                put(following, mass, other, node.weight, (code, node.labels))
         layer = following
     return FiniteWords(
         odds=Odds(tuple((p, r) for _, p, r in finished.values())),
@@ -177,15 +161,10 @@ def finite_words(table: ChainTable, source: int, target: int, *, nodes: int) -> 
 
 def word_chance(table: ChainTable, source: int, word: tuple[int, ...]) -> fmpq:
     """The probability of showing these labels first, from a state."""
-    measure: Sparse = {source: fmpq(1)} if table.label[source] == word[0] else {}
+    measure = table.at(source).get(word[0], {})
     for code in word[1:]:
-        after: Sparse = {}
-        for state, amount in measure.items():
-            for target, chance in table.row(state):
-                if table.label[target] == code:
-                    after[target] = after[target] + amount * chance if target in after else amount * chance
-        measure = after
-    return sum(measure.values(), start=fmpq(0))
+        measure = table.ahead(measure).get(code, {})
+    return total(measure)
 
 
 def _ends(table: ChainTable, source: int, target: int) -> bool:
@@ -207,7 +186,8 @@ def is_proportional(mass: Sparse, other: Sparse, mine: fmpq, theirs: fmpq) -> bo
     return mass.keys() == other.keys() and all(mass[state] * theirs == other[state] * mine for state in mass)
 
 
-def _scaled(measure: Sparse, size: fmpq) -> Sparse:
+def scaled(measure: Sparse, size: fmpq) -> Sparse:
+    """A measure divided by a number, in the order of its states."""
     return {state: measure[state] / size for state in sorted(measure)}
 
 

@@ -25,9 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import SymveilError
+from symveil.graphs.csr import offsets, spread
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import sweep_loops
 from symveil.verification.distances.tables import ChainTable, write
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Effort, Floats, FloatSystem, Integers
 
 _TOLERANCE = 1e-13  # of reduced costs
@@ -35,7 +37,6 @@ _THRESHOLD = 1e-12  # what counts as strictly cheaper
 _RESIDUAL = 1e-14
 # few sweeps before a Krylov method is worth its start
 _EFFORT = Effort(sweeps=40, restarts=12, steps=300, last_sweeps=50_000, fine=1e-11)
-_MOST_POLICIES = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +96,7 @@ class FloatPolicy:
             )
             self._rounds += 1
             is_exhausted = not detours and self._gap <= _THRESHOLD / 8
-            if improved and not is_exhausted and self._rounds < _MOST_POLICIES:
+            if improved and not is_exhausted and self._rounds < LIMITS.now.policies:
                 self.flows = better
                 return True
         return False
@@ -171,11 +172,9 @@ def improved_flows(
 
     worth = 1_000 if len(detours.state) > table.size else 10_000
     parts = in_threads(part, parts_of(len(flows.pairs), worth=worth))
-    starts = np.cumsum([0, *(result[0][-1] for result in parts)])
-    start = np.concatenate([[0], *(result[0][1:] + base for result, base in zip(parts, starts, strict=False))])
     return Flows(
         pairs=flows.pairs,
-        start=start.astype(np.int64),
+        start=offsets(np.concatenate([np.diff(result[0]) for result in parts])),
         arc=np.concatenate([result[1] for result in parts]),
         amount=np.concatenate([result[2] for result in parts]),
         constant=np.concatenate([result[3] for result in parts]),
@@ -200,9 +199,9 @@ def linear_system(flows: Flows, size: int, *, mirrored: bool = False) -> FloatSy
         slot[flows.pairs[:, 1], flows.pairs[:, 0]] = np.arange(len(flows.pairs))
     column = slot.reshape(-1)[flows.arc]
     has_column = column >= 0
-    before = np.concatenate([[0], np.cumsum(has_column)])
-    start = before[flows.start].astype(np.int64)
-    return FloatSystem(start=start, column=column[has_column], amount=flows.amount[has_column])
+    return FloatSystem(
+        start=offsets(has_column)[flows.start], column=column[has_column], amount=flows.amount[has_column]
+    )
 
 
 def workers() -> int:
@@ -230,8 +229,6 @@ STEEP = 16.0
 LESS = 1.0 - 2.0**-45
 
 _SMALLEST_PUSH = 2.0**-48
-_TRIES = 40
-_MOST_SWITCHES = 30
 _GOOD_ENOUGH = 0.25  # of the 1 in A h + 1 ≤ h
 
 
@@ -253,7 +250,7 @@ def certify(table: ChainTable, alpha: float, distance: Floats, flows: Flows, *, 
         flows = replace(flows, amount=flows.amount * LESS)
     patience = _settling(flows, distance, mirrored=mirrored)
     push = _SMALLEST_PUSH
-    for _ in range(_TRIES):
+    for _ in range(LIMITS.now.pushes):
         pushed = np.minimum(distance + push * patience, 1.0)
         if not shortfalls(table, alpha, pushed, flows).max(initial=-np.inf) > 0.0:
             pushed.flags.writeable = False
@@ -279,7 +276,7 @@ def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
     turned = {pair: row for row, pair in enumerate(map(tuple, flows.pairs.tolist()))}
     backward = np.array([turned[t, s] for s, t in flows.pairs[forward].tolist()], dtype=np.int64)
     chosen = forward.copy()
-    for _ in range(_MOST_SWITCHES):
+    for _ in range(LIMITS.now.switches):
         part = _rows(steps, chosen)
         value = np.maximum(evaluate(part, part.constant, distance, mirrored=True, goal=_GOOD_ENOUGH), 1.0)
         patience[part.pairs[:, 0], part.pairs[:, 1]] = value
@@ -295,11 +292,10 @@ def _settling(flows: Flows, distance: Floats, *, mirrored: bool) -> Floats:
 def _rows(flows: Flows, rows: Integers) -> Flows:
     """The flows of some of the pairs."""
     lengths = np.diff(flows.start)[rows]
-    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    indices = np.repeat(flows.start[rows] - start[:-1], lengths) + np.arange(int(start[-1]))
+    _, indices = spread(lengths, flows.start[rows])
     return Flows(
         pairs=flows.pairs[rows],
-        start=start,
+        start=offsets(lengths),
         arc=flows.arc[indices],
         amount=flows.amount[indices],
         constant=flows.constant[rows],

@@ -1,4 +1,4 @@
-"""The search of `rounded_search`, compiled: nodes in arrays, everything rounded against the claim.
+"""The search of `RoundedSearch`, compiled: nodes in arrays, everything rounded against the claim.
 
 A node v holds two measures (p_v; r_v) as floats, which are taken exactly, and a weight w_v. What holds at every
 moment is that the words have been split up so that their true measures are *at least* w_v (p_v; r_v): every step, every

@@ -29,9 +29,9 @@ from symveil.graphs.csr import spread
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import nearest_float
 from symveil.numbers.once import computed_once
+from symveil.verification.limits import LIMITS
+from symveil.verification.linear_systems import Floats, Integers
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Sparse = dict[int, fmpq]  # a measure on states
 
 # Error bounds in units of the last place hold for floats that do not underflow. What is smaller than this is left
@@ -139,10 +139,36 @@ class ChainTable:
         every = np.concatenate(pairs)
         return np.ascontiguousarray(every[every[:, 0] != every[:, 1]])
 
+    @computed_once
+    def _rows(self) -> dict[int, list[tuple[int, fmpq]]]:
+        return {}
+
     def row(self, state: int) -> list[tuple[int, fmpq]]:
         """The successors of a state with their exact probabilities."""
-        arcs = range(int(self.first[state]), int(self.first[state + 1]))
-        return [(int(self.successor[arc]), self.distinct[self.code[arc]]) for arc in arcs]
+        row = self._rows.get(state)
+        if row is None:
+            arcs = range(int(self.first[state]), int(self.first[state + 1]))
+            row = self._rows[state] = [(int(self.successor[arc]), self.distinct[self.code[arc]]) for arc in arcs]
+        return row
+
+    def at(self, state: int) -> dict[int, Sparse]:
+        """The measure of a run that is in a state, by the label that is seen."""
+        return {int(self.label[state]): {state: fmpq(1)}}
+
+    def ahead(self, measure: Sparse) -> dict[int, Sparse]:
+        """A measure after one transition, by the label that is seen then."""
+        after: dict[int, Sparse] = {}
+        labels = self._labels
+        for state, amount in measure.items():
+            for target, chance in self.row(state):
+                part = after.setdefault(labels[target], {})
+                part[target] = part[target] + amount * chance if target in part else amount * chance
+        return after
+
+    @computed_once
+    def _labels(self) -> list[int]:
+        labels: list[int] = self.label.tolist()
+        return labels
 
     def exact_needs(self, alpha: fmpq, source: int, target: int) -> dict[int, dict[int, fmpq]]:
         """μ_i − αμ'_i at every state where it is not 0, by label."""
@@ -161,6 +187,16 @@ def needs_by_label(
         if need != 0:
             needs.setdefault(int(label[state]), {})[state] = need
     return needs
+
+
+def total(measure: Sparse) -> fmpq:
+    """The mass of a measure."""
+    return sum(measure.values(), start=fmpq(0))
+
+
+def side_by_side(mine: dict[int, Sparse], theirs: dict[int, Sparse]) -> list[tuple[int, Sparse, Sparse]]:
+    """Two measures for each label that may be seen."""
+    return [(code, mine.get(code, {}), theirs.get(code, {})) for code in dict.fromkeys((*mine, *theirs))]
 
 
 def exact_matrix(size: int, value: fmpq) -> NDArray[Any]:
@@ -220,7 +256,6 @@ def write(distance: NDArray[Any], pairs: Integers, value: Any, *, mirrored: bool
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _MOST_BITS = 62
-_FEW_ARCS = 100  # their rows are compared at once
 
 
 def bisimulation(table: ChainTable) -> Integers:
@@ -228,7 +263,7 @@ def bisimulation(table: ChainTable) -> Integers:
 
     Classes are numbered by their first states.
     """
-    if len(table.successor) > _FEW_ARCS and all(
+    if len(table.successor) > LIMITS.now.few_arcs and all(
         int(chance.q) % prime for prime in _PRIMES for chance in table.distinct
     ):
         classes = _by_order(_split(table))

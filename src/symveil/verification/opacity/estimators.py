@@ -364,16 +364,7 @@ SINK: Final = -2
 class Exploration:
     """The states of an estimator, by the length of the observations that first lead to them, and where it is violated.
 
-    Parameters
-    ----------
-    observed
-        The system.
-    machine
-        The estimator.
-    limit
-        How many sets of states may be kept, and who follows their number.
-    within
-        Observations of at most so many events; None: of any number.
+    At most `limit` sets of states are kept. With `within`, observations have at most so many events.
     """
 
     def __init__(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.graphs.csr import Csr
 from symveil.graphs.state_sets import StateSet
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import (
     NOWHERE,
     SINK,
@@ -176,12 +177,8 @@ def _image(table: Rows, sets: Rows) -> Rows:
 
 Numbers = NDArray[np.int64]
 
-# following a system beside its estimator takes one byte for each pair of their states
-_MOST_PAIRS = 2 * 10**9
 # so many entries of a row take as much memory as an estimate
 _EVENTS_LIKE_A_SET = 10
-# layers of fewer states are quicker one by one; larger ones in arrays, so many states at a time
-_MANY_STATES, _STATES_AT_ONCE = 200, 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +200,7 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
     rows: list[list[int]] = []
     for length, layer in enumerate(search.walk.layers()):
         search.length = length
-        many = ManyEstimates.of(machine) if len(layer) >= _MANY_STATES else None
+        many = ManyEstimates.of(machine) if len(layer) >= LIMITS.now.many_states else None
         if many:
             return _ManySearch(observed, many, search, rows).explored(many.rows(search.walk.nodes[layer.start :]))
         for row in search.layer(layer):
@@ -217,7 +214,7 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
 
 def _require_few(observed: Observed, search: Exploration, *, states: int) -> None:
     """Refuse what does not fit: of states and rows, and of pairs of a state and one of the system."""
-    allowed = _MOST_PAIRS // observed.size
+    allowed = LIMITS.now.explored_pairs // observed.size
     if states > allowed:
         raise replace(search.limit, estimates=min(search.limit.estimates, allowed)).exceeded(longest=search.length)
     entries = states * len(search.events) // _EVENTS_LIKE_A_SET
@@ -239,8 +236,8 @@ class _ManySearch:
             if search.length == search.within:
                 self._tables.append(np.full((len(layer), len(search.events)), NOWHERE))
                 break
-            parts = range(0, len(layer), _STATES_AT_ONCE)
-            layer = np.concatenate([self._step(layer[begin : begin + _STATES_AT_ONCE]) for begin in parts])
+            parts = range(0, len(layer), LIMITS.now.states_at_once)
+            layer = np.concatenate([self._step(layer[begin : begin + LIMITS.now.states_at_once]) for begin in parts])
             search.length += 1
         states = PackedStates(list(self._number), self._many.state)
         return Explored(search.events, states, np.concatenate(self._tables))

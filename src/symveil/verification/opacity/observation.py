@@ -23,6 +23,7 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import set_label, symbol_label
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
 
 
@@ -71,8 +72,7 @@ def estimate_label(estimate: Sequence[str]) -> tuple[str, ...]:
     return tuple(set_label(list(map(symbol_label, estimate))).splitlines())
 
 
-# An estimate of n states takes about n/8 bytes and its entry in a dictionary; all of them take at most this much.
-_MOST_BYTES = 2 * 10**9
+# An estimate of n states takes about n/8 bytes and its entry in a dictionary.
 _BYTES_OF_AN_ENTRY = 240
 _TRANSITIONS_LIKE_A_SET = 3
 
@@ -238,7 +238,7 @@ class Observed(Observing):
     def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored: `most_states`, or as many as fit into 2 GB."""
         if most_states is None:
-            most_states = _MOST_BYTES // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
+            most_states = LIMITS.now.observer_bytes // (len(self.system.states) // 8 + _BYTES_OF_AN_ENTRY)
         if isinstance(most_states, bool) or not isinstance(most_states, int) or most_states < 1:
             raise ParameterError("most_states", expected="a whole number, 1 or more", found=most_states)
         return ExplorationLimit(most_states, progress)

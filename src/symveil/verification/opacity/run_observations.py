@@ -20,6 +20,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.graphs.csr import offsets
 from symveil.graphs.state_sets import StateSet, set_of
 from symveil.graphs.walk import strong_components
 from symveil.languages.graph import WordGraph
@@ -29,6 +30,7 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.stochastic_system import StochasticSystem
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.progress import Progress, named
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import SINK, ExplorationLimit, Question, estimator, read_question
 from symveil.verification.opacity.exploration import Explored, explore
 from symveil.verification.opacity.observation import Observed
@@ -95,7 +97,7 @@ class SafeObservations:
         return WordGraph(
             alphabet=self.alphabet,
             start=0,
-            first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            first=offsets(counts),
             symbol=np.array(explored.events, dtype=np.int32)[columns],
             target=table[sources, columns].astype(np.int32),
             accepting=np.ones(len(table), dtype=np.bool_),
@@ -152,24 +154,12 @@ class SafeObservations:
     @computed_once
     def complete_lengths(self) -> dict[int, int]:
         """The lengths of what runs show, complete or cut at the horizon; how many observations, up to VERY_MANY."""
-        table = self._everything.table
-        ways = np.zeros(len(table), dtype=np.int64)  # of leading to each estimate
-        ways[0] = 1
         lengths: dict[int, int] = {}
-        for length in count():
-            complete = ways[self._ends(length)]
-            if complete.any():
-                lengths[length] = int(np.minimum(complete, VERY_MANY).sum())
-            if length == self.longest or not ways.any():
-                return lengths
-            reached = np.flatnonzero(ways)  # few of all, where systems move on: a pass over all edges would take longer
-            following = np.zeros(len(table), dtype=np.int64)
-            for column in table[reached].T:
-                leads = column >= 0
-                np.add.at(following, column[leads], ways[reached][leads])
-                np.minimum(following, VERY_MANY, out=following)
-            ways = following
-        raise AssertionError("count() does not end")
+        for length, ways in enumerate(ways_to(self._everything.table, self.longest)):
+            complete = int(ways[self._ends(length)].sum())
+            if complete:
+                lengths[length] = complete
+        return lengths
 
     def example(self, length: int) -> Events:
         """The first observation of one of the `complete_lengths`, in the order of the events."""
@@ -204,9 +194,22 @@ class SafeObservations:
         return quiet
 
 
-# What runs may show is listed to judge a policy, or tabulated; beyond this many observations it is not.
-MOST_OBSERVATIONS = 50_000
-MOST_TABULATED = 300_000
+def ways_to(table: NDArray[np.int64], longest: int | None) -> Iterator[NDArray[np.int64]]:
+    """For each length, up to the longest, how many observations lead to each state of a table, up to VERY_MANY."""
+    ways = np.zeros(len(table), dtype=np.int64)
+    ways[:1] = 1
+    for length in count():
+        yield ways
+        reached = np.flatnonzero(ways)  # few of all, where systems move on: a pass over all edges would take longer
+        if length == longest or not len(reached):
+            return
+        chosen, ways = ways[reached], np.zeros(len(table), dtype=np.int64)
+        for column in table[reached].T:
+            leads = column >= 0
+            np.add.at(ways, column[leads], chosen[leads])
+            np.minimum(ways, VERY_MANY, out=ways)
+
+
 _VISITS_BETWEEN_REPORTS = 1_000
 
 
@@ -245,7 +248,7 @@ class RunObservations:
     def complete(self) -> dict[int, ObservationTable]:
         """Each run's whole observation, or its first events up to the horizon, as tables by length."""
         total = sum(self.safe.complete_lengths.values())
-        _require_at_most(MOST_TABULATED, total)
+        _require_at_most(LIMITS.now.tabulated, total)
         progress = named(self.progress, "tabulating observations")
         return complete_observations(
             self.law, longest=self.safe.longest, progress=lambda done, _: progress(done, total)
@@ -254,41 +257,33 @@ class RunObservations:
     @computed_once
     def cut_when_exposed(self) -> list[RunObservation]:
         """The same, but an exposed observation is cut where it is a sensitive string: no k observations later."""
-        _require_at_most(MOST_OBSERVATIONS, self._exposures)  # each of them is one of these observations, or more
-        listed = list(islice(self.walk(cut=True), MOST_OBSERVATIONS + 1))
-        _require_at_most(MOST_OBSERVATIONS, len(listed))
+        _require_at_most(LIMITS.now.observations, self._exposures)  # each of them is one of these observations, or more
+        listed = list(islice(self.walk(cut=True), LIMITS.now.observations + 1))
+        _require_at_most(LIMITS.now.observations, len(listed))
         return listed
 
     @property
     def sensitive(self) -> dict[Events, RunObservation]:
         """The sensitive strings only."""
-        _require_at_most(MOST_OBSERVATIONS, len(self._sensitive))
+        _require_at_most(LIMITS.now.observations, len(self._sensitive))
         return self._sensitive
 
     @computed_once
     def _sensitive(self) -> dict[Events, RunObservation]:
         """One more than allowed, where they are too many; none where that is known without a list."""
-        _require_at_most(MOST_OBSERVATIONS, self._exposures)
+        _require_at_most(LIMITS.now.observations, self._exposures)
         strings = self.walk(cut=True, only_violating=True)
-        return {each.events: each for each in islice(strings, MOST_OBSERVATIONS + 1)}
+        return {each.events: each for each in islice(strings, LIMITS.now.observations + 1)}
 
     @computed_once
     def _exposures(self) -> int:
         """How many observations violate opacity with their last event, up to a very large number."""
         table, longest = self.safe.explored.table, self.safe.longest
-        ways, result = np.zeros(len(table), dtype=np.int64), 0 if len(table) else 1
-        ways[:1] = 1
-        for length in count():
-            reached = np.flatnonzero(ways)
-            if not len(reached) or length == longest:
-                return min(result, VERY_MANY)
-            rows, chosen = table[reached], ways[reached]
-            result += int(chosen @ (rows == SINK).sum(axis=1))
-            ways = np.zeros(len(table), dtype=np.int64)
-            for column in rows.T:
-                np.add.at(ways, column[column >= 0], chosen[column >= 0])
-            np.minimum(ways, VERY_MANY, out=ways)
-        raise AssertionError("count() does not end")
+        if not len(table):
+            return 1
+        violating = (table == SINK).sum(axis=1)
+        exposures = (int(ways @ violating) for length, ways in enumerate(ways_to(table, longest)) if length != longest)
+        return min(sum(exposures), VERY_MANY)
 
     @computed_once
     def violation(self) -> Fraction:
@@ -411,9 +406,6 @@ def has_endless_observations(observed: Observed) -> bool:
     )
 
 
-MOST_STRINGS = 100_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitiveString:
     """An observation that gives a secret away, and the probability that a run shows it.
@@ -460,10 +452,10 @@ def sensitive_strings(
             violates_after=len(each.events) if each.violates_after is None else each.violates_after,
             run_ends=each.run_ends,
         )
-        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), MOST_STRINGS + 1)
+        for each in islice(RunObservations(safe).walk(cut=True, only_violating=True), LIMITS.now.strings + 1)
     )
-    if len(strings) > MOST_STRINGS:
+    if len(strings) > LIMITS.now.strings:
         raise TooLargeError(
-            f"sensitive strings: expected at most {MOST_STRINGS}, found more; use a smaller length or k"
+            f"sensitive strings: expected at most {LIMITS.now.strings}, found more; use a smaller length or k"
         )
     return strings

@@ -17,19 +17,16 @@ from itertools import product
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.graphs.state_sets import StateSet, members, set_of
 from symveil.graphs.walk import Walk
-from symveil.models.derived_systems import epoch_system
-from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
+from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem, epoch_system
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
+from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import ExplorationLimit, Observing, Question, Step, read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 
 PartStates = tuple[str, ...]
 """A state of each part."""
-
-_MOST_STATES = 2_000_000
-_MOST_ESTIMATES = 2_000_000
 
 
 class ComposedObserved(Observing):
@@ -118,16 +115,17 @@ class ComposedObserved(Observing):
 
     def limit(self, most_states: int | None = None, progress: Progress | None = None) -> ExplorationLimit:
         """How many estimates may be explored."""
-        return ExplorationLimit(_MOST_ESTIMATES if most_states is None else most_states, progress)
+        return ExplorationLimit(LIMITS.now.composed_estimates if most_states is None else most_states, progress)
 
     # --- the states of the whole, one after the other ------------------------------------------
 
     def _numbered(self, states_of_parts: PartStates) -> int:
         number = self._number.get(states_of_parts)
         if number is None:
-            if len(self._part_states) >= _MOST_STATES:
+            if len(self._part_states) >= LIMITS.now.composed_states:
                 raise TooLargeError(
-                    f"opacity: expected at most {_MOST_STATES} states of all parts together, found more; try fewer"
+                    f"opacity: expected at most {LIMITS.now.composed_states} states of all parts together, found more; "
+                    "try fewer"
                 )
             number = self._number[states_of_parts] = len(self._part_states)
             self._part_states.append(states_of_parts)

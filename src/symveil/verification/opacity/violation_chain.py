@@ -26,13 +26,11 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
 from symveil.verification.opacity.estimators import NOWHERE, SINK, Estimator, ExplorationLimit
 from symveil.verification.opacity.exploration import Numbers, can_reach_sink, explore
 from symveil.verification.opacity.observation import Observed
-
-# each takes some dozens of bytes
-_MOST_PAIRS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,10 +206,10 @@ class _Pairs:
             border = np.unique(after[~visited[after]])
             visited[border] = True
             count += len(border)
-            if count > _MOST_PAIRS:
+            if count > LIMITS.now.chain_pairs:
                 raise TooLargeError(
-                    f"violation probability: expected at most {_MOST_PAIRS} pairs of a state and an estimate, found "
-                    "more; try a smaller k or a bounded number of steps (within)"
+                    f"violation probability: expected at most {LIMITS.now.chain_pairs} pairs of a state and an "
+                    "estimate, found more; try a smaller k or a bounded number of steps (within)"
                 )
         return np.flatnonzero(visited)
 
@@ -243,7 +241,6 @@ def _live_only(table: Numbers) -> Numbers:
 
 
 _EFFORT, _CLOSE = Effort(restarts=8, steps=300), 1e-14
-_LARGEST_DIRECT_SOLVE = 30_000
 # Farther apart than this, and than a millionth of the value, bounds are not good enough.
 _WIDEST_BOUNDS = Fraction(1, 10**9)
 
@@ -319,7 +316,7 @@ def solve_in_floats(chain: ViolationChain) -> Enclosure:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # every solution is checked afterwards
         result = enclosed(iterated)
-        if not result.is_close and system.size <= _LARGEST_DIRECT_SOLVE:
+        if not result.is_close and system.size <= LIMITS.now.direct_unknowns:
             result = min((result, enclosed(system.factored)), key=lambda each: each.upper - each.lower)
     return result
 
@@ -334,42 +331,27 @@ def follow_in_floats(chain: ViolationChain, steps: int) -> Enclosure:
     return Enclosure.around(value, value * 2 * roundings * steps * ROUNDING + steps * UNDERFLOW)
 
 
-# A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
-MOST_EXACT_UNKNOWNS = 500
-_FEW_BITS = 8
-# … of this size some seconds, which is better than bounds that are far apart …
-_MOST_PATIENT_UNKNOWNS = 1500
-# … and of this size a minute and a gigabyte.
-MOST_UNKNOWNS_ON_REQUEST = 4000
-
-# Longer horizons (steps² · bits · moves) are followed in floats, whose error grows by a few roundings a step.
-_MOST_EXACT_WORK = 400_000_000
-_MOST_BALLS, _BALL_BITS = 400, 256
-_LARGEST_LUMPED = 100
-_MOST_STEPS = 100_000
-
-
 def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) -> Enclosure:
     """The probability of ever reaching the violation; exact where asked for, or where that is quick."""
     if chain.start in (NOWHERE, SINK):
         return _certain(chain.start)
     if exact is False:
         enclosed = solve_in_floats(chain)
-        small = None if enclosed.is_close else chain.lumped(at_most=_MOST_BALLS)
+        small = None if enclosed.is_close else chain.lumped(at_most=LIMITS.now.ball_unknowns)
         return enclosed if small is None else _solve_in_balls(small)
-    most = MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain)
+    most = LIMITS.now.requested_unknowns if exact else _most_quick_unknowns(chain)
     # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
-    small = chain.lumped(at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
+    small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
     if exact and small is None:
         raise TooLargeError(
-            f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
-            "choice to symveil and take the bounds it proves"
+            f"exact: expected at most {LIMITS.now.requested_unknowns} unknowns of the linear system, found more; leave "
+            "the choice to symveil and take the bounds it proves"
         )
     if small is None:
         enclosed = solve_in_floats(chain)
         if enclosed.is_close:
             return enclosed
-        small = chain.lumped(at_most=_MOST_PATIENT_UNKNOWNS)
+        small = chain.lumped(at_most=LIMITS.now.patient_unknowns)
         if small is None:
             return enclosed
     value = _solve_exactly(small)
@@ -378,7 +360,7 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
 
 def _most_quick_unknowns(chain: ViolationChain) -> int:
     """How many unknowns are a matter of half a second: the work grows like their cube times the digits."""
-    return int(MOST_EXACT_UNKNOWNS * min(1.0, _FEW_BITS / _bits(chain)) ** (1 / 3))
+    return int(LIMITS.now.exact_unknowns * min(1.0, LIMITS.now.few_bits / _bits(chain)) ** (1 / 3))
 
 
 def _bits(chain: ViolationChain) -> int:
@@ -391,11 +373,11 @@ def reaching_probability_within(chain: ViolationChain, steps: int, *, exact: boo
         return _certain(chain.start)
     # every step adds a denominator
     work = steps * steps * _bits(chain) * len(chain.source)
-    if exact or (exact is None and work <= _MOST_EXACT_WORK):
+    if exact or (exact is None and work <= LIMITS.now.exact_steps_work):
         value = _follow_exactly(chain, steps)
         return Enclosure(value, value)
-    followed = follow_in_floats(chain, min(steps, _MOST_STEPS))
-    if steps <= _MOST_STEPS:
+    followed = follow_in_floats(chain, min(steps, LIMITS.now.followed_steps))
+    if steps <= LIMITS.now.followed_steps:
         return followed
     return Enclosure(followed.lower, reaching_probability(chain).upper)  # somewhere between so many steps and all
 
@@ -411,7 +393,7 @@ def _solve_exactly(chain: ViolationChain) -> Fraction:
 
 def _solve_in_balls(chain: ViolationChain) -> Enclosure:
     """Where a run takes a billion steps doubles have too few digits: balls of more digits, with proved errors."""
-    with precision(_BALL_BITS):
+    with precision(LIMITS.now.ball_bits):
         try:
             value = solved(*_system(chain, ball, arb(0)), arb_mat)[chain.start]
         except ZeroDivisionError:  # singular, as far as so many digits show
