@@ -170,11 +170,6 @@ class ReleasePanel(SubjectPanel):
             self._call("prepared", self.name, str(number + 1), str(len(grid)))
 
 
-NOT_OF_TRIPS = frozenset({"metric", "max_length"})
-"""Trips keep their lengths, which are public: they are drawn over each other, road by road."""
-_KINDS = names("hamming")
-
-
 class MapPanel(Panel):
     """Trips on roads."""
 
@@ -191,12 +186,12 @@ class MapPanel(Panel):
         "coordinates": "",
         "trip": "",
         "separator": "|",
-        **{name: value for name, value in DEFAULTS.items() if name not in NOT_OF_TRIPS},
+        **DEFAULTS,
         "epsilon": "6",  # at b = 2 about half of the roads of the example change
         "samples": "4",
     }
-    public = frozenset(FIELDS) - NOT_OF_TRIPS - FILES | {"source", "samples"}
-    files = FILES - NOT_OF_TRIPS | {"model", "coordinates"}
+    public = frozenset(FIELDS) - FILES | {"source", "samples"}
+    files = FILES | {"model", "coordinates"}
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
@@ -218,10 +213,10 @@ class MapPanel(Panel):
         yield form.choice("adjacency", "Hidden roads b", ADJACENCIES, hint=f"{hint} On your own roads you decide.")
         yield form.parameter(FIELDS["beyond"], hint="What trips lose that differ in d roads, more than b.")
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
-        others = [name for name in FIELDS if name not in NOT_OF_TRIPS | {"epsilon", "adjacency", "beyond"}]
+        others = [name for name in FIELDS if name not in ("epsilon", "adjacency", "beyond")]
         yield form.further(
             "More parameters",
-            [mechanism_field(form, name, usual=self.defaults[name], kinds=_KINDS) for name in others],
+            [mechanism_field(form, name, usual=self.defaults[name]) for name in others],
             shown=any(self.values[name] != self.defaults[name] for name in others),
         )
 
