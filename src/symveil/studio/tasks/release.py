@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import operator
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -50,7 +50,6 @@ from symveil.studio.tasks.subject import (
     model_in,
     promise,
     promise_lines,
-    read_mechanism,
     read_quick_mechanism,
     read_subject,
     read_whole,
@@ -191,12 +190,13 @@ def warm_up(values: Mapping[str, str], progress: Progress) -> None:
         answer_release(values, progress)
 
 
-def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
-    """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del progress
+def timed_answer(
+    task: Callable[[Mapping[str, str], Progress], Answer], values: Mapping[str, str], progress: Progress
+) -> tuple[float, Answer]:
+    """An answer that is asked for before anyone looks at it, after how many seconds it took."""
     began = time.monotonic()
-    read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
-    return time.monotonic() - began
+    answer = task(values, progress)
+    return time.monotonic() - began, answer
 
 
 def _edits(law: DistanceLaw, length: int, symbol: str) -> Headline:
