@@ -20,6 +20,7 @@ from symveil.languages.costs import hamming
 from symveil.languages.language import runs_of_any_length
 from symveil.languages.swap_costs import swap
 from symveil.mechanisms import cost_weighted
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.selection import select_mechanism
 
 
@@ -132,5 +133,5 @@ def test_a_file_takes_one_proof_for_many_lengths(monkeypatch: pytest.MonkeyPatch
     )
     chosen = {"epsilon": 1, "mechanism": "exponential", "cost": "hamming", "adjacency": 1}
     family = select_mechanism(runs_of_any_length(town()), **chosen)
-    assert family.of_length(9).rate == select_mechanism(sv.runs(town(), 9), **chosen).rate
+    assert of_length(family, 9).rate == select_mechanism(sv.runs(town(), 9), **chosen).rate
     assert asked == [True, False]

@@ -247,7 +247,7 @@ def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() ->
     told: list[tuple[int, int, str]] = []
     words = sv.runs(town(), 4)
     with reporting_to(lambda done, total, what="": told.append((done, total, what))):
-        assert sv.Exponential(words, epsilon="7/3", adjacency=1, cost="swap").certified is not None
+        assert sv.Exponential(words, epsilon="7/3", adjacency=1, cost="swap").law.certificate is not None
     assert told
     parts = {"looking for words that lose much", "certifying exponential (swap, at most 15)"}
     assert {what for _, _, what in told} == parts
@@ -256,7 +256,7 @@ def test_a_search_behind_a_mechanism_tells_whoever_listens_and_can_be_ended() ->
         raise KeyboardInterrupt
 
     with reporting_to(enough), pytest.raises(KeyboardInterrupt):
-        sv.Exponential(words, epsilon="8/3", adjacency=1, cost="swap").certified  # noqa: B018 - it is the search
+        sv.Exponential(words, epsilon="8/3", adjacency=1, cost="swap").law  # noqa: B018 - it is the search
 
 
 def test_without_adjacent_words_nothing_is_lost() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.central import rules
+from symveil.central.limits import LIMITS as CENTRAL
 from symveil.formats import reading
 from symveil.formats.models import wmod_files
 from symveil.formats.sequences import layout
-from symveil.laws import adjacency, losses
+from symveil.laws.limits import LIMITS as OF_LAWS
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
 from symveil.mechanisms.edit_channel import EditChannel
 from symveil.mechanisms.limits import LIMITS as OF_MECHANISMS
@@ -51,7 +51,7 @@ LIMITS = [
     ("how-to/large-files-and-clusters.md", "unpacks to more than {} times its size", reading.MOST_TIMES),
     ("how-to/large-files-and-clusters.md", "one for each {} input rows", layout.ROWS_IN_FILE),
     ("threat-model.md", "the next {}, or fewer", layout.ROWS_IN_BLOCK),
-    ("concepts/models.md", "where there are at most {}", adjacency._ALL_WORDS),
+    ("concepts/models.md", "where there are at most {}", OF_LAWS.now.hidden_words),
     ("opacity.md", "beyond {} unknowns", violation_chain.MOST_EXACT_UNKNOWNS),
     ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
     ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
@@ -66,10 +66,10 @@ LIMITS = [
     ("theory/losses.md", "up to {} words (", CALIBRATION.now.words),
     ("theory/losses.md", "({} with [balance]", CALIBRATION.now.balanced_words),
     ("theory/losses.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
-    ("theory/losses.md", "Languages of at most {} words", losses.MOST_WORDS),
+    ("theory/losses.md", "Languages of at most {} words", OF_LAWS.now.paired_words),
     ("theory/losses.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
     ("theory/certificates.md", "more than {} numbers", CALIBRATION.now.compared_halves),
-    ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
+    ("theory/central.md", "fewer than one draw in {} obeys", CENTRAL.now.draws),
 ]
 """A page, what it says of a limit, and the limit in the code."""
 

@@ -38,7 +38,7 @@ MOST_OF_A_PAGE = {
     "docs/mechanisms/": 400,
     "docs/concepts/": 775,
     "docs/architecture.md": 1_500,
-    "docs/theory/": 2_225,
+    "docs/theory/": 2_240,
 }
 """A page, or a folder, and the most words of it or of each page in it."""
 

@@ -11,6 +11,7 @@ import pytest
 
 import symveil as sv
 from cli.running import symveil
+from symveil.enforcement import length_tables
 from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import all_distances
@@ -78,7 +79,7 @@ def test_what_is_drawn_has_the_law_and_is_safe():
 @pytest.mark.parametrize("listed", [False, True])
 def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, listed, set_limits):
     if listed:  # as for mechanisms whose weights are not exponential in the Hamming distance
-        monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
+        monkeypatch.setattr(length_tables, "hamming_rate", lambda law: None)
     set_limits(LIMITS, numbers_at_once=300)
     enforced = corrected(3)
     release, law = enforced.mechanism(3), by_definition(enforced.mechanism(3))
@@ -96,7 +97,7 @@ def test_what_it_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, liste
 @pytest.mark.parametrize("hamming", [True, False])
 def test_where_everything_is_safe_nothing_is_corrected(monkeypatch, hamming):
     if not hamming:
-        monkeypatch.setattr(sv.Exponential, "hamming_rate", None)
+        monkeypatch.setattr(length_tables, "hamming_rate", lambda law: None)
     rows = [("0", event, "0", "1/3") for event in "abc"]
     system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b", "c"], secret=[])
     enforced = sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism="corrected")

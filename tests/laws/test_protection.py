@@ -8,7 +8,8 @@ import pytest
 
 import symveil as sv
 from symveil.calibration.costs.pairs import pair_losses
-from symveil.laws.protection import SAMPLED_WORDS, protection, typical_words
+from symveil.laws.limits import LIMITS
+from symveil.laws.protection import protection, typical_words
 from symveil.models.markov_chain import MarkovChain
 
 ROWS = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", "1/3"), ("b", "a", "2/3"), ("c", "d", 1), ("d", "a", 1)]
@@ -20,7 +21,7 @@ def test_equals_counting_over_the_same_public_words(public_start: bool, adjacenc
     language = sv.runs(MarkovChain.from_transitions(ROWS), 4, public_start=public_start)
     words = [tuple(row) for row in language.enumerate_codes(at_most=1000).tolist()]
     total, positions = 0, [0] * 4
-    for word in typical_words(language, SAMPLED_WORDS).tolist():
+    for word in typical_words(language, LIMITS.now.sampled_words).tolist():
         for other in words:
             differing = [place for place in range(4) if word[place] != other[place]]
             if 0 < len(differing) <= adjacency and not (public_start and 0 in differing):
@@ -28,8 +29,8 @@ def test_equals_counting_over_the_same_public_words(public_start: bool, adjacenc
                 for place in differing:
                     positions[place] += 1
     found = protection(language, adjacency)
-    assert found.neighbours_within_adjacency == pytest.approx(total / SAMPLED_WORDS)
-    assert found.by_position == pytest.approx([count / SAMPLED_WORDS for count in positions])
+    assert found.neighbours_within_adjacency == pytest.approx(total / LIMITS.now.sampled_words)
+    assert found.by_position == pytest.approx([count / LIMITS.now.sampled_words for count in positions])
 
 
 def test_probabilities_too_small_for_floats() -> None:

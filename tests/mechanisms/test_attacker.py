@@ -209,7 +209,7 @@ def test_the_attacker_who_is_played(cases) -> None:
     """Its exact success, by enumeration, lies between S·min Z/max Z and S, and in the interval of what was played."""
     played = 0
     for name, mechanism, law in cases:
-        weights = mechanism.run_weights
+        weights = mechanism._run_weights
         if weights is None or mechanism.language.largest_distance == 0:
             continue
         exact = attacker_view(mechanism)

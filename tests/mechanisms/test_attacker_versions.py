@@ -109,7 +109,7 @@ def test_versions_that_are_drawn() -> None:
 def test_the_attacker_of_several_versions_who_is_played() -> None:
     played = 0
     for name, mechanism in mechanisms():
-        if mechanism.run_weights is None:
+        if mechanism._run_weights is None:
             continue
         exact = attacker_of_versions(mechanism, 3)
         with LIMITS.changed(attacker_words=0):
@@ -144,7 +144,7 @@ def test_the_likeliest_symbols_beside_several_words(public_start) -> None:
     language = sv.runs(random_chain(4), 4, public_start=public_start)
     words = language.enumerate_codes(at_most=500)
     mechanism = sv.Exponential(language, epsilon=2, adjacency=1, cost="swap", cap=2, calibration="classic")
-    weights = mechanism.run_weights
+    weights = mechanism._run_weights
     table = {tuple(a): {tuple(b): cost(weights, a, b) for b in words.tolist()} for a in words.tolist()}
     rows = [(a, b, c) for a in table for b in table for c in table if not public_start or a[0] == b[0] == c[0]]
     rows = rows[:: max(1, len(rows) // 150)]

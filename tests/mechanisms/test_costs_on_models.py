@@ -193,10 +193,10 @@ def test_on_a_sparse_network_swaps_leave_less_error_and_say_what_they_give_up() 
     swap = sv.Exponential(words, epsilon=2, adjacency=1, calibration="classic", cost="swap")
     word = "abdacdabdacd"
     assert swap.distances(word).expected_error <= plain.distances(word).expected_error + 1e-9
-    assert plain.given_up is None
-    assert "more than one symbol" in str(swap.given_up)
+    assert plain.remarks.given_up is None
+    assert "more than one symbol" in str(swap.remarks.given_up)
     none = sv.Exponential(words, epsilon=2, adjacency=1, cost="swap", cap="none")
-    assert "with certainty" in str(none.given_up)
+    assert "with certainty" in str(none.remarks.given_up)
     assert none.plain_cost.far == INFINITE
 
 

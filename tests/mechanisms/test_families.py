@@ -10,6 +10,7 @@ import pytest
 import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.errors import ModelError, ParameterError
+from symveil.mechanisms.by_length import length_classes, of_length
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.randomness import NotPrivateSeededBits, RecordKey
 
@@ -67,10 +68,10 @@ def test_lengths_that_the_model_has_no_words_of() -> None:
     words = ["a", "", "ab", "aba", "abab", "aaa", "z"]
     codes, lengths = flat(family, words)
     assert family.language.first_refused(codes, lengths).tolist() == [0, 1, 2, 0, 4, 2, 1]
-    assert family.of_length(2) is None
+    assert of_length(family, 2) is None
     with pytest.raises(ModelError, match="model: expected words of 2 symbols, found none"):
-        family.release_checked(*flat(family, ["a", "ab"]), NotPrivateSeededBits(1))
-    assert [each.lengths for each in family.classes(np.array([0, 1, 2, 3, 4]))] == [(1, 3)]
+        family.release_flat(*flat(family, ["a", "ab"]), bits=NotPrivateSeededBits(1), checked=True)
+    assert [each.lengths for each in length_classes(family, np.array([0, 1, 2, 3, 4]))] == [(1, 3)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,9 @@ def test_a_records_word_depends_on_it_alone(family) -> None:
     names = keys.names_of_rows(np.arange(len(words)))
 
     def released(rows: list[int]) -> list[list[int]]:
-        drawn, sizes = family.release_checked(*flat(family, [words[row] for row in rows]), keys.streams(names[rows]))
+        drawn, sizes = family.release_flat(
+            *flat(family, [words[row] for row in rows]), bits=keys.streams(names[rows]), checked=True
+        )
         return [part.tolist() for part in np.split(drawn, np.cumsum(sizes)[:-1])]
 
     everybody = released(list(range(len(words))))
@@ -110,6 +113,6 @@ def test_where_edits_leave_the_language() -> None:
     on_model = file_mechanism(metric="levenshtein", model=NEVER_BB, epsilon=Fraction(1), adjacency=1, max_length=4)
     assert on_model.language.first_refused(*flat(on_model, ["ab", "abb", "ababa"])).tolist() == [0, 3, 5]
     # lengths are secret: there is one mechanism for all of them
-    assert [each.lengths for each in bounded.classes(np.array([1, 2]))] == [(0, bounded.largest_output)]
+    assert [each.lengths for each in length_classes(bounded, np.array([1, 2]))] == [(0, bounded.largest_output)]
     codes, sizes = bounded.release_flat(*flat(bounded, []), bits=NotPrivateSeededBits(1))
     assert (len(codes), len(sizes)) == (0, 0)

@@ -40,7 +40,7 @@ def brute_delta(mechanism: Mechanism, epsilon: float, apart: int) -> float:
 @pytest.mark.parametrize(("kind", "symbols", "length", "adjacency"), ON_FREE_WORDS)
 def test_counted_losses_are_those_of_every_pair(kind: type, symbols: str, length: int, adjacency: int) -> None:
     mechanism = kind(sv.words(symbols, length), epsilon=1.5, adjacency=adjacency)
-    weights = mechanism.log_weights_by_distance()
+    weights = mechanism._log_weights_by_distance()
     assert weights is not None
     counted = [by_distances(weights, len(symbols), apart) for apart in range(1, adjacency + 1)]
     every = worst_deltas(list(enumerated(mechanism)), EPSILONS)

@@ -41,7 +41,7 @@ def assert_sound(mechanism: Mechanism) -> None:
     worst = worst_by_distance(mechanism)
     for apart in worst:
         truth = max(loss for distance, loss in worst.items() if distance <= apart)
-        for claimed in (mechanism.loss_at(apart), mechanism.loss_beyond(apart), mechanism.guarantee.loss_at(apart)):
+        for claimed in (mechanism.loss_at(apart), mechanism._loss_beyond(apart), mechanism.guarantee.loss_at(apart)):
             assert truth <= claimed + ROUNDING, (mechanism, apart)
         if apart <= mechanism.reach:
             assert mechanism.loss_at(apart) <= mechanism.guarantee.epsilon
@@ -112,7 +112,7 @@ def test_ten_thousand_models_lose_no_more_than_they_say(part: int) -> None:
 
 def test_a_bound_that_is_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison is no formality: with η in place of 2η a place, some model is caught."""
-    monkeypatch.setattr(sv.Exponential, "loss_beyond", lambda self, distance: float(self.rate * distance))
+    monkeypatch.setattr(sv.Exponential, "_loss_beyond", lambda self, distance: float(self.rate * distance))
     with pytest.raises(AssertionError):
         assert_seeds_are_sound(range(200))
 
@@ -125,7 +125,7 @@ def test_the_excess_is_one_for_classic_rates_and_for_the_online_mechanism() -> N
     assert excess(sv.Online(words, epsilon=3, adjacency=2)) == 1
     assert excess(sv.Staircase(words, epsilon=3, adjacency=2, calibration="classic")) == 2
     swaps = sv.Exponential(words, epsilon=3, adjacency=2, cost="swap", cap="none")
-    assert swaps.tells_apart == math.isinf(excess(swaps))
+    assert swaps.remarks.tells_apart == math.isinf(excess(swaps))
 
 
 def test_the_document_lists_every_distance_of_short_words_and_landmarks_of_long_ones() -> None:
@@ -268,8 +268,8 @@ def test_balanced_rates_are_graceful_and_nearly_the_largest() -> None:
         made = sv.Exponential(words, epsilon=b * per_place, adjacency=b, balanced=True, beyond="graceful")
         losses = worst_by_distance(made)
         assert all(loss <= float(per_place * apart) + ROUNDING for apart, loss in losses.items()), seed
-        tried, above_classic = tried + 1, above_classic + (made.certified is not None)
-        if made.certified is not None and made.rate < per_place * Fraction(99, 100):
+        tried, above_classic = tried + 1, above_classic + (made.law.certificate is not None)
+        if made.law.certificate is not None and made.rate < per_place * Fraction(99, 100):
             more = made.weighting.weights(made.rate * Fraction(101, 100))  # balanced for that rate
             codes = words.enumerate_codes(at_most=60)
             logs = np.array([log_probabilities(more, word, codes) for word in codes])

@@ -18,6 +18,7 @@ from symveil.calibration.limits import all_certificates_are_quick
 from symveil.examples.paper_systems import grid_roads, town
 from symveil.laws.protection import public_words
 from symveil.mechanisms import cost_weighted, model_selection
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.limits import LIMITS
@@ -44,7 +45,7 @@ def mean_error(mechanism: CostWeighted, words: np.ndarray) -> float:
 def test_auto_has_no_more_error_than_the_candidates(language, b: int, calibration: str, epsilon: int) -> None:
     chosen = sv.select_mechanism(language, epsilon=epsilon, adjacency=b, beyond="nothing")
     assert chosen.guarantee.epsilon <= epsilon
-    assert str(chosen.chosen_because).startswith("expected error ")
+    assert str(chosen.remarks.chosen_because).startswith("expected error ")
     words = public_words(language, 24)
     symbols = language.alphabet.symbols
     laws = [chosen.distances(tuple(symbols[code] for code in word)) for word in words]
@@ -78,7 +79,7 @@ def test_what_is_asked_for_is_kept_to() -> None:
 
 def test_the_choice_reads_public_things_only_and_is_always_the_same() -> None:
     first, again = (sv.select_mechanism(SMALL, epsilon=3, adjacency=2, beyond="nothing") for _ in range(2))
-    assert (first.name, first.chosen_because) == (again.name, again.chosen_because)
+    assert (first.name, first.remarks.chosen_because) == (again.name, again.remarks.chosen_because)
     assert first.parameters_document() == again.parameters_document()
 
 
@@ -112,11 +113,14 @@ def test_the_choice_is_the_least_certified_error(seed: int) -> None:
     least = min(mean_error(each, words) for each in _every_candidate(language, epsilon=epsilon, adjacency=adjacency))
     # a plainer one is kept unless another is clearly better, at each of two comparisons
     assert own <= least / 0.97**2 + 1e-12
-    assert str(chosen.chosen_because).startswith(
+    assert str(chosen.remarks.chosen_because).startswith(
         f"expected error {own:.3g} over uniform words of the model (24 of them, "
     )
     again = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
-    assert (again.chosen_because, again.parameters_document()) == (chosen.chosen_because, chosen.parameters_document())
+    assert (again.remarks.chosen_because, again.parameters_document()) == (
+        chosen.remarks.chosen_because,
+        chosen.parameters_document(),
+    )
 
 
 def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +138,7 @@ def test_only_what_can_be_better_is_certified(monkeypatch: pytest.MonkeyPatch) -
     chosen = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (chosen.name, chosen.cost, chosen.guarantee.how) == ("exponential", "swap", "exact")
     assert [(each.cost.is_hamming, each.balanced) for each in tried] == [(True, False), (False, False)]
-    assert "at least" in str(chosen.chosen_because)
+    assert "at least" in str(chosen.remarks.chosen_because)
 
 
 @CALIBRATION.changed(halves_work=0)  # as where words are too many to be compared
@@ -150,7 +154,9 @@ def test_steps_are_not_searched_where_nothing_is_proved_without_them(monkeypatch
     chosen = sv.select_mechanism(LARGE, epsilon=2, adjacency=2, beyond="nothing")
     assert (False, 1) in asked
     assert (False, 2) not in asked
-    assert "staircase (swap" in f"{chosen.described} {chosen.chosen_because}"  # it is compared at its classic rate
+    assert (
+        "staircase (swap" in f"{chosen.described} {chosen.remarks.chosen_because}"
+    )  # it is compared at its classic rate
 
 
 @CALIBRATION.changed(halves_work=0)
@@ -187,9 +193,9 @@ def test_a_file_of_many_lengths_waits_for_no_long_certificate(monkeypatch: pytes
         raise AssertionError("a long certificate")
 
     monkeypatch.setattr(halves_rates, "loss_by_halves", refused)
-    of_length = family.of_length(7)
-    assert of_length is not None
-    assert of_length.guarantee.epsilon <= 2
+    of_seven = of_length(family, 7)
+    assert of_seven is not None
+    assert of_seven.guarantee.epsilon <= 2
 
 
 def test_uniform_words_are_uniform() -> None:
@@ -238,7 +244,7 @@ def test_one_hidden_symbol_is_certified_by_swaps_on_large_sparse_graphs(set_limi
     set_limits(LIMITS, selection_work=0)
     again = sv.select_mechanism(language, epsilon=2, adjacency=1, beyond="nothing")
     assert (again.cost, again.rate) == ("swap", chosen.rate)
-    assert "balanced" not in again.chosen_because
+    assert "balanced" not in again.remarks.chosen_because
     assert sv.select_mechanism(language, epsilon=2, adjacency=2, beyond="nothing").cost == "hamming"
     choice = sv.MechanismChoice(epsilon=2, adjacency=1, public_start=True, beyond="nothing")
     assert model_selection.least_error_on_model(choice, language, of_many_lengths=True).cost == "hamming"
@@ -291,11 +297,11 @@ def test_the_price_of_the_promise_is_said_where_it_is_high() -> None:
     public = public_words(words, 24)
     errors = [mean_error(each, public) for each in (kept, free)]
     assert errors[1] < errors[0] / 2
-    said = kept.price_of_grace
+    said = kept.remarks.price_of_grace
     assert said is not None and "\n" not in said
     assert f"expected error {errors[0]:.3g}, where beyond nothing has {errors[1]:.3g} (" in said
     assert given_up_notes(kept) == [said]
-    assert free.price_of_grace is None
+    assert free.remarks.price_of_grace is None
     assert sv.select_mechanism(words, epsilon=3, adjacency=1).price_of_grace is None  # hardly any
 
 

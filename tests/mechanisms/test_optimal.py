@@ -23,6 +23,7 @@ import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.language import runs_of_any_length
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.calibrate import RowLaws, mechanism_by_rows
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.limits import LIMITS
@@ -307,7 +308,7 @@ def test_the_flat_law_is_the_best_one_where_a_place_may_lose_two(seed: int, per_
 def test_a_law_that_loses_more_for_a_place_is_not_taken_for_a_graceful_one() -> None:
     language = sv.runs(ROADS, 4)
     graceful = sv.Optimal(language, epsilon=2, adjacency=1, beyond="graceful", solved="flat")
-    assert graceful.given_up is None and excess(graceful) <= 1
+    assert graceful.remarks.given_up is None and excess(graceful) <= 1
     document = {**graceful.solved.document(), "adjacent_ratio": graceful.solved.ratio * 1.01}
     with pytest.raises(ParameterError, match=r"^law: expected a loss of at most epsilon, found a larger one$"):
         sv.Optimal(language, epsilon=2, adjacency=1, beyond="graceful", solved=SolvedLaw.from_document(document))
@@ -394,16 +395,16 @@ def test_another_document_is_refused_in_one_line(change: dict) -> None:
 def test_a_copy_does_not_solve_again(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = sv.Optimal(sv.runs(ROADS, 3), epsilon=1, adjacency=1)
     family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon=1, mechanism="optimal", adjacency=1)
-    one, two = (family.of_length(length) for length in (2, 3))
+    one, two = (of_length(family, length) for length in (2, 3))
     assert isinstance(one, Optimal)
     assert isinstance(two, Optimal)
     texts = pickle.dumps(mechanism), pickle.dumps(family)
     unsolved(monkeypatch)
     alone, all_lengths = (pickle.loads(text) for text in texts)  # noqa: S301 - our own
     assert alone.digest == mechanism.digest == two.digest
-    assert all_lengths.of_length(2).digest == one.digest
-    assert all_lengths.of_length(3).digest == two.digest
-    assert pickle.loads(pickle.dumps(all_lengths)).of_length(3).digest == two.digest  # noqa: S301
+    assert of_length(all_lengths, 2).digest == one.digest
+    assert of_length(all_lengths, 3).digest == two.digest
+    assert of_length(pickle.loads(pickle.dumps(all_lengths)), 3).digest == two.digest  # noqa: S301
 
 
 def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,7 +415,7 @@ def test_the_laws_of_a_manifest_are_taken_also_where_auto_chose(monkeypatch: pyt
         choice = sv.MechanismChoice(epsilon=1, mechanism=name, adjacency=1, beyond="nothing")
         classes = [{"lengths": [3, 3], "guarantee": {"epsilon": 1.0, "how": "exact"}}]
         family = mechanism_by_rows(runs_of_any_length(ROADS), RowLaws(choice, [row], classes, "manifest", prove=True))
-        read = family.of_length(3)
+        read = of_length(family, 3)
         assert isinstance(read, Optimal)
         assert read.digest == law.digest
 
@@ -461,7 +462,7 @@ def test_parameters_that_mean_nothing_are_refused() -> None:
         sv.Optimal(runs_of_any_length(ROADS), epsilon=1, adjacency=1)  # type: ignore[arg-type]
     swap = sv.Optimal(roads, epsilon=1, adjacency=1, cost="swap")
     assert swap.digest == sv.Optimal(roads, epsilon=1, adjacency=1).digest
-    assert swap.notes[0].startswith("cost: swap counts as hamming")
+    assert swap.remarks.notes[0].startswith("cost: swap counts as hamming")
     apart = CostTable.from_rows([("a", "b", 1), ("c", "c", 0)])
     assert sv.Optimal(roads, epsilon=1, adjacency=1, costs=apart).expected_cost > 0  # capped where nothing else is said
     with pytest.raises(ParameterError, match="^cap: expected a whole number"):
@@ -471,10 +472,10 @@ def test_parameters_that_mean_nothing_are_refused() -> None:
 def test_words_that_nothing_connects_are_said_to_be_told_apart() -> None:
     two = MarkovChain.from_transitions([("a", "a", 1), ("b", "b", 1)])
     mechanism = sv.Optimal(sv.runs(two, 4), epsilon=1, adjacency=1)
-    assert mechanism.given_up is not None
+    assert mechanism.remarks.given_up is not None
     assert mechanism.expected_error < 1e-15
     assert mechanism.guarantee.epsilon == 0
-    assert sv.Optimal(sv.runs(ROADS, 3), epsilon=1, adjacency=1).given_up is None
+    assert sv.Optimal(sv.runs(ROADS, 3), epsilon=1, adjacency=1).remarks.given_up is None
 
 
 def test_a_word_depends_on_its_own_bits_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.laws import law as release_chain
+from symveil.laws.limits import LIMITS
 from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.labelled_chain import LabelledChain
@@ -315,7 +315,7 @@ def test_symbols_that_print_alike_have_labels_of_their_own() -> None:
     assert len(released_law(compiled.chain, start)) == 4
 
 
-def test_a_chain_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release_chain, "MOST_STATES", 10)
+def test_a_chain_too_large_is_refused(set_limits) -> None:
+    set_limits(LIMITS, chain_states=10)
     with pytest.raises(TooLargeError, match="chain of the mechanism: expected at most 10 states, found more"):
         sv.Exponential(free(), epsilon=1).release_chain(["abc", "abb", "aaa"])

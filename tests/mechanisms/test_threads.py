@@ -25,6 +25,7 @@ from file_mechanism import file_mechanism
 from symveil.calibration import answers, certify
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
+from symveil.mechanisms.by_length import of_length
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import ball, float_bounds, precision, upper_bound
 from symveil.numbers.once import LastFew, Memo, computed_once, searched_once
@@ -134,7 +135,7 @@ def test_two_mechanisms_of_one_class_do_not_wait_for_each_other() -> None:
 
 def test_lengths_are_calibrated_once_for_all_threads() -> None:
     family = file_mechanism(model=ROADS, epsilon=Fraction(2), adjacency=1)
-    found = together(lambda: [family.of_length(length) for length in range(2, 9)])
+    found = together(lambda: [of_length(family, length) for length in range(2, 9)])
     for others in found[1:]:
         assert all(one is other for one, other in zip(found[0], others, strict=True))  # type: ignore[call-overload]
 

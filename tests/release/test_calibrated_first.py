@@ -15,9 +15,10 @@ import pytest
 import symveil as sv
 from symveil.calibration.search import counted_searches
 from symveil.errors import FileError, InternalError
-from symveil.mechanisms.by_length import ByLength
+from symveil.mechanisms.by_length import ByLength, calibrated
 from symveil.mechanisms.calibrate import calibrate, draw, log_probabilities, loss_at, mechanism_of
 from symveil.mechanisms.law import law_from_row, law_row
+from symveil.mechanisms.mechanism import proved_again
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.check import check_manifest
 from symveil.tasks.privatize_file import privatize_file
@@ -94,7 +95,7 @@ def test_a_check_searches_for_nothing_whatever_it_took_to_calibrate(mechanism, t
 
 def test_a_search_after_the_output_was_begun_is_an_error(tmp_path, monkeypatch) -> None:
     """A planted fault: a calibration that calibrates nothing."""
-    monkeypatch.setattr(ByLength, "calibrated", lambda self, lengths: self)
+    monkeypatch.setattr(ByLength, "calibrated_for", lambda self, lengths: self)
     options = written(tmp_path, ROADS, ["a b a"])
     with pytest.raises(InternalError, match=r"AssertionError at symveil\.calibration\.search:"):
         privatize_file(tmp_path / "true.csv", tmp_path / "p.csv", **{**options, "epsilon": "3.21"})
@@ -109,7 +110,7 @@ def test_laws_are_handed_to_workers(tmp_path) -> None:
         sv.MechanismChoice(epsilon="1.9", adjacency=1),
         sv.MechanismChoice(epsilon=1).language(model=sv.MarkovChain.from_transitions(ROADS)),
     )
-    sealed = mechanism.calibrated(np.array([3, 5]))
+    sealed = calibrated(mechanism, np.array([3, 5]))
     travelled = pickle.loads(pickle.dumps(sealed))  # noqa: S301 - our own
     codes, lengths = np.array([0, 1, 0, 0, 1, 0, 2, 0], dtype=np.int32), np.array([3, 5])
     with counted_searches() as searches:
@@ -159,7 +160,7 @@ def test_a_row_of_a_manifest_is_the_law(number: int) -> None:
         released = made.outputs(at_most=100)[-1]
         assert np.array_equal(log_probabilities(law, word, released), made.log_probabilities(word, released))
         assert [loss_at(law, d) for d in (1, 2, 4)] == [made.loss_at(d) for d in (1, 2, 4)]
-        proved = again.proved_again()
+        proved = proved_again(again)
         assert proved.rate == law.rate and proved.proved == made.law.proved
         assert law_row(again.law, reach=again.reach, parameters=again.parameters_document()) == row
     assert len(searches) == 0

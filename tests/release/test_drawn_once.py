@@ -16,6 +16,7 @@ import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms import cost_weighted as run_release
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.randomness import choices
@@ -153,7 +154,7 @@ def test_records_draw_from_the_law_of_the_mechanism(case):
     """χ² over all words of length 3. A right sampler exceeds the limit for one key in a million; the law of another
     ε exceeds it, on either side."""
     mechanism = family(case[0], case[2])
-    at_three = mechanism.of_length(3)
+    at_three = of_length(mechanism, 3)
     word = tuple("aba")
     draws = 60_000
     batch = pa.record_batch(
@@ -180,4 +181,4 @@ def test_records_draw_from_the_law_of_the_mechanism(case):
         other = file_mechanism(
             **({"alphabet": "abc"} if case[0] == "free" else {"model": CHAIN}), epsilon=wrong, **case[2]
         )
-        assert chi_square(counts, law_of(other.of_length(3)), draws) > limit
+        assert chi_square(counts, law_of(of_length(other, 3)), draws) > limit

@@ -45,7 +45,7 @@ def test_what_is_given_up_is_said(tmp_path: Path, costs, options, said: str | No
     assert (notes == []) == (said is None) and (said is None or said in notes[0])
     explanation, averages = explain_word("abda", mechanism, bounded=False), average_over_model(mechanism)
     for document in (explanation.document(), averages.document()):
-        assert document["given_up"] == mechanism.given_up
+        assert document["given_up"] == mechanism.remarks.given_up
         assert ("expected_cost" in document) == bool(given)  # both units, where there are two
     warnings = doubts(mechanism, explanation.protection)
     assert warnings[-1].startswith("protection is thin: on average 1.45 feasible words")  # whatever the costs are

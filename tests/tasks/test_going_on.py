@@ -16,6 +16,7 @@ from file_mechanism import file_mechanism
 from symveil.errors import FileError, LedgerError
 from symveil.ledger.lifecycle import abandon, find_release
 from symveil.ledger.store import Database
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.exponential import Exponential
 from symveil.models.markov_chain import MarkovChain
 from symveil.release import protocol
@@ -249,7 +250,7 @@ def families():
 def test_the_laws_that_words_are_drawn_by_are_in_the_settings(name, family):
     """The law of every length decides, and nothing else does: another rate is another release, another proof is not."""
     decided = settings.decisions(family, np.array([3]))
-    own = family.of_length(3)
+    own = of_length(family, 3)
     assert decided.mechanism == own.name and settings.decisions(family, np.array([3])) == decided
     unknown = settings.decisions(family, None)
     assert unknown == (decided if family.metric == "levenshtein" else settings.Decisions(family.name, None))

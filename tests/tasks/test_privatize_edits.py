@@ -81,7 +81,9 @@ def test_a_record_is_drawn_once_whatever_is_beside_it() -> None:
     def drawn(order: list[int]) -> dict[int, list[int]]:
         bits = key.streams(key.names([str(number).encode() for number in order]))
         lengths = np.array([len(words[number]) for number in order])
-        codes, sizes = family.release_checked(np.concatenate([words[number] for number in order]), lengths, bits)
+        codes, sizes = family.release_flat(
+            np.concatenate([words[number] for number in order]), lengths, bits=bits, checked=True
+        )
         parts = np.split(codes, np.cumsum(sizes)[:-1])
         return {number: part.tolist() for number, part in zip(order, parts, strict=True)}
 

@@ -14,7 +14,8 @@ import symveil as sv
 from symveil.errors import ParameterError
 from symveil.languages.language import runs_of_any_length
 from symveil.laws.adjacency import share_of_positions
-from symveil.laws.protection import SAMPLED_WORDS, typical_words
+from symveil.laws.limits import LIMITS
+from symveil.laws.protection import typical_words
 from symveil.tasks.release import release_word
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -61,7 +62,7 @@ def test_the_share_agrees_with_enumeration(public_start: bool) -> None:
         [("a", "b", "1/3"), ("a", "c", "2/3"), ("b", "d", "1/3"), ("b", "a", "2/3"), ("c", "d", 1), ("d", "a", 1)]
     )
     language = sv.runs(chain, 6, public_start=public_start)
-    every, sampled = language.enumerate_codes(at_most=1000), typical_words(language, SAMPLED_WORDS)
+    every, sampled = language.enumerate_codes(at_most=1000), typical_words(language, LIMITS.now.sampled_words)
     for b in (1, 2, 3):
         shares = []
         for word in sampled:

@@ -207,7 +207,7 @@ class GracefulProof:
     # --- words that are halves -------------------------------------------------------------------
 
     def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> ProvedLoss | None:
-        """Theorem 2.15; None where weights leave the range of floats."""
+        """Theorem 2.14; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
         if not tables.is_bounded:

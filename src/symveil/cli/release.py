@@ -54,7 +54,7 @@ def release_command(source: WordOptions, mechanism: MechanismOptions, count: int
         if count > 1:
             notes.append(f"{count} releases of one word are charged {shown_at_least(result.total_epsilon)} in all")
     notes += no_better_than_classic(built.guarantee.how, built.calibration)
-    print_notes([*notes, *built.notes, *given_up_notes(built)], warnings=doubts(built))
+    print_notes([*notes, *built.remarks.notes, *given_up_notes(built)], warnings=doubts(built))
 
 
 @command("audit", example="symveil audit --alphabet abc --length 4 --epsilon 1 --mechanism permute-and-flip")

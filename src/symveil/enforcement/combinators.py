@@ -39,7 +39,7 @@ from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
-from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.mechanism import Mechanism, Remarks, proved_again
 from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
@@ -104,7 +104,7 @@ class Restricted(DistanceWeighted):
         assert self.law.rate is not None  # noqa: S101 - every such law has one
         return self.law.rate
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """2η for every place, as for the exponential mechanism.
 
         Parameters
@@ -270,10 +270,10 @@ class Postprocessed(Mechanism):
 
     def _calibrated(self, claimed: Law | None) -> Law:
         """That of the mechanism: what happens to its outcomes depends on nothing else."""
-        through = self.through.law if claimed is None else self.through.proved_again()
+        through = self.through.law if claimed is None else proved_again(self.through)
         return self._law_with(through.proved, rate=through.rate, certificate=through.certificate, through=through)
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """That of the mechanism, likewise.
 
         Parameters
@@ -294,14 +294,10 @@ class Postprocessed(Mechanism):
         return f"corrected {self.through.described}"
 
     @property
-    def given_up(self) -> str | None:
+    def remarks(self) -> Remarks:
         """What the mechanism gives up."""
-        return self.through.given_up
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether the mechanism does."""
-        return self.through.tells_apart
+        through = self.through.remarks
+        return Remarks(given_up=through.given_up, tells_apart=through.tells_apart)
 
     def parameters_document(self) -> dict[str, object]:
         """The mechanism and what it was given or has chosen; the rate of the correction."""
@@ -319,7 +315,7 @@ class Postprocessed(Mechanism):
     # --- drawing -------------------------------------------------------------------------------
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        drawn, sizes = self.through.release_checked(codes, lengths, bits)
+        drawn, sizes = self.through.release_flat(codes, lengths, bits=bits, checked=True)
         rows = drawn.reshape(len(lengths), self.correction.possible.length)
         return self.correction.draw(rows, bits).reshape(-1), sizes
 
@@ -378,7 +374,9 @@ class Postprocessed(Mechanism):
         errors = np.asarray(self.through._expected_errors(words)[0], dtype=np.float64)
         bits = NotPrivateSeededBits(_SEED)
         many = np.repeat(words, _DRAWS, axis=0)
-        drawn, _ = self.through.release_checked(many.reshape(-1), np.full(len(many), words.shape[1]), bits)
+        drawn, _ = self.through.release_flat(
+            many.reshape(-1), np.full(len(many), words.shape[1]), bits=bits, checked=True
+        )
         drawn = drawn.reshape(many.shape)
         shown = self.correction.draw(drawn, bits)
         added = np.count_nonzero(shown != many, axis=1) - np.count_nonzero(drawn != many, axis=1)

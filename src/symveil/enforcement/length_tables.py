@@ -24,6 +24,7 @@ from symveil.languages.runs import RunLanguage, smallest
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.exponential import hamming_rate
 from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
@@ -148,7 +149,7 @@ def _corrected_effect(release: Postprocessed, runs: ObservationTable, progress: 
             f"enforcement: expected at most {LIMITS.now.judged_pairs} pairs of an observation and an unsafe one, "
             "found more; use a smaller length"
         )
-    rate = release.through.hamming_rate
+    rate = hamming_rate(release.through.law)
     if rate is not None:
         counts = distance_counts(every, runs.codes, progress=progress)
         drawn = _by_distances(runs, every, counts, float(rate), progress)

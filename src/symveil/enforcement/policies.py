@@ -352,7 +352,8 @@ class PrivatePolicy:
     def draw(self, codes: Codes, bits: BitSource) -> Codes:
         """What is shown for each row."""
         lengths = np.full(len(codes), codes.shape[1])
-        return self.mechanism(codes.shape[1]).release_checked(codes.reshape(-1), lengths, bits)[0].reshape(codes.shape)
+        mechanism = self.mechanism(codes.shape[1])
+        return mechanism.release_flat(codes.reshape(-1), lengths, bits=bits, checked=True)[0].reshape(codes.shape)
 
     def diagram(self, events: Events) -> Diagram:
         """The nearest safe observations, which are the likeliest to be shown; all others of the length are possible."""

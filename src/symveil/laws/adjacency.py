@@ -17,8 +17,9 @@ import numpy as np
 from symveil.errors import ModelError, ParameterError
 from symveil.languages.language import AnyLength, Language, require_language
 from symveil.languages.runs import RunLanguage
+from symveil.laws.limits import LIMITS
 from symveil.laws.parameters import Adjacency, read_adjacency
-from symveil.laws.protection import MOST_WORDS, SAMPLED_WORDS, NearWords, typical_shares, typical_words
+from symveil.laws.protection import MOST_WORDS, NearWords, typical_shares, typical_words
 from symveil.numbers.rationals import percent
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
@@ -26,15 +27,6 @@ from symveil.reports.report import Report, Section, Table
 SEVERAL: tuple[int, ...] = (1, 2, 3, 4, 6, 8)
 """The b that a table shows beside "all"."""
 _IN_A_MESSAGE = (1, 2, 4)
-_MOST_WORK_IN_A_MESSAGE = 90_000_000
-"""Words × positions × edges × distances: about a second."""
-_FEWEST_WORDS = 10
-_ALL_WORDS = 500
-"""Up to so many words all of them are looked at."""
-_MOST_WORK = 50_000_000
-"""The same without distances."""
-_LENGTHS_LOOKED_AT = 5
-_LONGEST_LOOKED_AT = 100
 _USUAL_LENGTH = 10
 """Where a message has to name a length and none is known."""
 
@@ -164,13 +156,13 @@ def adjacency_table(language: Language, *, adjacencies: Iterable[Adjacency] | No
     shown = [b for b in several if b == "all" or read_adjacency(b, length=1) < language.runs.largest_distance]
     if adjacencies is None or "all" in several or len(shown) < len(several):
         shown = [*(b for b in shown if b != "all"), "all"]
-    return _table(language.runs, tuple(shown), SAMPLED_WORDS)
+    return _table(language.runs, tuple(shown), LIMITS.now.sampled_words)
 
 
 @lru_cache(maxsize=16)
 def _table(language: RunLanguage, adjacencies: tuple[Adjacency, ...], sampled: int) -> AdjacencyTable:
-    every = language.has_at_most(_ALL_WORDS)
-    words = language.enumerate_codes(at_most=_ALL_WORDS) if every else typical_words(language, sampled)
+    every = language.has_at_most(LIMITS.now.hidden_words)
+    words = language.enumerate_codes(at_most=LIMITS.now.hidden_words) if every else typical_words(language, sampled)
     shares = typical_shares(language, words) if every else np.full(len(words), 1 / len(words))
     near = NearWords(language, words)
     least = near.least_distances()
@@ -226,10 +218,12 @@ def share_of_positions(language: Language, adjacency: Adjacency, lengths: Iterab
     if language.graph is None or language.metric == "levenshtein":
         return None
     occurring = sorted({int(length) for length in lengths if length > 0})
-    chosen = {occurring[round(each)] for each in np.linspace(0, len(occurring) - 1, _LENGTHS_LOOKED_AT) if occurring}
+    chosen = {
+        occurring[round(each)] for each in np.linspace(0, len(occurring) - 1, LIMITS.now.hidden_lengths) if occurring
+    }
     hidden = positions = 0.0
     for length in sorted(chosen):
-        share = _share_at(language, adjacency, length, SAMPLED_WORDS // len(chosen))
+        share = _share_at(language, adjacency, length, LIMITS.now.sampled_words // len(chosen))
         if share is not None:
             hidden, positions = hidden + share * length, positions + length
     return hidden / positions if positions else None
@@ -243,20 +237,20 @@ def _share_at(language: Language, adjacency: Adjacency, length: int, sampled: in
     if words is None:
         return None
     b = read_adjacency(adjacency, length=length)
-    if length > _LONGEST_LOOKED_AT:
+    if length > LIMITS.now.hidden_length:
         with suppress(ModelError):  # where no word has that length those that are there are looked at
-            words = replace(words, length=_LONGEST_LOOKED_AT)
+            words = replace(words, length=LIMITS.now.hidden_length)
     return _looked_at(words, min(b, words.length), sampled)
 
 
 @lru_cache(maxsize=64)
 def _looked_at(words: RunLanguage, b: int, sampled: int) -> float | None:
     work = max(words.length * words.graph.edge_count, 1)
-    count = min(_MOST_WORK // work, sampled)
-    if count < _FEWEST_WORDS:
+    count = min(LIMITS.now.hidden_work // work, sampled)
+    if count < LIMITS.now.fewest_hidden_words:
         return None
     hidden = NearWords(words, typical_words(words, count)).least_distances() <= b
-    if words.length == _LONGEST_LOOKED_AT and 4 * b <= words.length:
+    if words.length == LIMITS.now.hidden_length and 4 * b <= words.length:
         hidden = hidden[:, b : words.length - b]  # it stands for longer words, whose ends are a smaller part
     return float(hidden.mean())
 
@@ -292,8 +286,8 @@ def _what_each_hides(language: Language, length: int = _USUAL_LENGTH) -> str:
         return f"{how} what each b hides"
     shown = [b for b in _IN_A_MESSAGE if b < result.largest_distance]
     work = max(result.length * result.graph.edge_count * (max(shown, default=0) + 1) ** 2, 1)
-    words = min(_MOST_WORK_IN_A_MESSAGE // work, SAMPLED_WORDS)
-    if words < _FEWEST_WORDS:
+    words = min(LIMITS.now.message_work // work, LIMITS.now.sampled_words)
+    if words < LIMITS.now.fewest_hidden_words:
         return f"{how} what each b hides"
     table = _table(result, (*shown, "all"), words)
     return f"in words of {result.length} symbols {table}; {how} more"

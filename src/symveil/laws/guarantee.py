@@ -11,15 +11,13 @@ from typing import Literal, Self
 from flint import arb
 
 from symveil.errors import ParameterError
+from symveil.laws.limits import LIMITS
 from symveil.numbers.conversions import upper_bound
 from symveil.numbers.rationals import at_least, epsilon_text, exact, shown_at_least
 from symveil.reports.page import Reported
 from symveil.reports.report import Headline, Report, Section
 
 How = Literal["exact", "certified", "classic"]
-
-_MOST_ROWS = 50
-"""Up to this largest distance a document lists the loss at every distance; beyond it at those people ask about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class LossCurve:
 
     def rows(self) -> list[dict[str, object]]:
         """The JSON form: every distance of short words, the landmarks of long ones."""
-        short = self.largest is not None and self.largest <= _MOST_ROWS
+        short = self.largest is not None and self.largest <= LIMITS.now.curve_rows
         distances = range(1, (self.largest or 0) + 1) if short else self.landmarks()
         return [{"distance": each, "epsilon": shown_loss(self.bound(each))} for each in distances]
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.laws.guarantee import Guarantee
+from symveil.laws.limits import LIMITS
 from symveil.models.alphabet import Alphabet, Codes, Metric
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
 from symveil.models.names import unlike
@@ -30,8 +31,6 @@ from symveil.pictures.charts import bars_chart
 from symveil.pictures.marks import Chart
 from symveil.reports.page import Reported
 from symveil.reports.report import Picture, Report, Section, Table
-
-MOST_STATES = 200_000
 
 # Weights are rounded to this many bits: far below anything that a verdict shows.
 WEIGHT_BITS = 128
@@ -90,10 +89,10 @@ def release_chain(
                         labels[following[key]] = label_of[symbol]
                     rows.append((source, following[key], chance))
             layer = following
-            if len(labels) > MOST_STATES:
+            if len(labels) > LIMITS.now.chain_states:
                 raise TooLargeError(
-                    f"chain of the mechanism: expected at most {MOST_STATES} states, found more; use fewer words, a "
-                    "shorter length or a smaller alphabet"
+                    f"chain of the mechanism: expected at most {LIMITS.now.chain_states} states, found more; use fewer "
+                    "words, a shorter length or a smaller alphabet"
                 )
         rows += [(source, END_LABEL_STATE, Fraction(1)) for source in layer.values()]
     for symbol in (ENDS, GOES_ON) if goes_on else (ENDS,):
@@ -102,7 +101,7 @@ def release_chain(
         rows.append((name, name, Fraction(1)))
     related: list[Pair] = [(a, b) for index, a in enumerate(starts) for b in starts[index + 1 :]]
     chain = LabelledChain.from_transitions(
-        rows, labels=labels, states=tuple(labels), related=related if len(starts) <= _MOST_RELATED else ()
+        rows, labels=labels, states=tuple(labels), related=related if len(starts) <= LIMITS.now.related_words else ()
     )
     return ReleaseChain(chain=chain, starts=tuple(starts), log_error=log_error)
 
@@ -115,7 +114,6 @@ def label_names(alphabet: Alphabet) -> list[str]:
 
 
 END_LABEL_STATE, MORE_LABEL_STATE, MORE_LABEL = "end", "more", "…"
-_MOST_RELATED = 50  # words; beyond, pairs are asked for by name
 
 
 def rounded_weight(weight: arb) -> tuple[Fraction, Fraction]:

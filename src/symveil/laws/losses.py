@@ -5,26 +5,32 @@ A *pair of laws* is P(·|x) against P(·|x'). Its loss at an outcome y is ln P(y
 every word looks alike, outcomes with the same two distances are counted together (docs/theory/losses.md); where
 there are few words all of them are looked at. Losses and chances are rounded upwards by more than the error of their
 floats: what comes out is a pair that is at least as easy to tell apart.
+
+A mechanism as other libraries expect one: a measurement of OpenDP, a loss distribution of dp-accounting. Neither
+library is needed to use symveil; each is imported when it is asked for. What they are given is never less than what a
+mechanism loses: losses and chances are rounded upwards, and where the law is not known beyond its ε they get the worst
+that this ε allows.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.errors import ParameterError, SymveilError
 from symveil.laws.law import Law
-from symveil.models.alphabet import FAR
+from symveil.laws.limits import LIMITS
+from symveil.models.alphabet import FAR, Codes, Metric, Word
 
 ROUNDING = 1e-11
 """Above the error of a logarithm of a probability, or of a count: relative, and absolute where it is below 1."""
-MOST_OUTCOMES = 200_000
-"""Kinds of outcomes of a pair; with more the pair is not written out."""
-MOST_WORDS = 256
-"""Words of a language whose pairs are all looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ def by_distances(log_weights: NDArray[np.float64], symbols: int, apart: int) -> 
     """
     length = len(log_weights) - 1
     rest = length - apart
-    if (apart + 1) * (apart + 2) // 2 * (rest + 1) > MOST_OUTCOMES:
+    if (apart + 1) * (apart + 2) // 2 * (rest + 1) > LIMITS.now.pair_outcomes:
         return None
     same = [math.log(math.comb(rest, k)) + (k * math.log(symbols - 1)) for k in range(rest + 1)]
     rows: list[tuple[float, float, float]] = []
@@ -127,8 +133,8 @@ def enumerated(law: Law, apart: int | None = None) -> Iterator[PairLosses]:
     """
     within = law.adjacency if apart is None else apart
     same_length = law.metric == "hamming"  # words of different lengths are never adjacent then
-    words = [row for rows in law.inputs(at_most=MOST_WORDS) for row in rows]
-    released = law.outputs(at_most=MOST_WORDS * 64)
+    words = [row for rows in law.inputs(at_most=LIMITS.now.paired_words) for row in rows]
+    released = law.outputs(at_most=LIMITS.now.paired_words * 64)
     laws = [np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in words]
     nothing = np.zeros(len(laws[0])) if laws else np.zeros(0)
     for one, word in enumerate(words):
@@ -142,8 +148,8 @@ def enumerated(law: Law, apart: int | None = None) -> Iterator[PairLosses]:
 
 def largest_losses(law: Law) -> NDArray[np.float64]:
     """The largest loss of two words at each distance 0, 1 …, rounded upwards, for a language of few words."""
-    groups = [rows for rows in law.inputs(at_most=MOST_WORDS) if len(rows)]
-    released = law.outputs(at_most=MOST_WORDS * 64)
+    groups = [rows for rows in law.inputs(at_most=LIMITS.now.paired_words) if len(rows)]
+    released = law.outputs(at_most=LIMITS.now.paired_words * 64)
     laws = [
         np.array([np.concatenate([law.log_probabilities(word, rows) for rows in released]) for word in group])
         for group in groups
@@ -172,3 +178,87 @@ def worst_deltas(pairs: Sequence[PairLosses], epsilon: NDArray[np.float64]) -> N
     """The largest δ(ε) of several pairs for each ε."""
     largest: NDArray[np.float64] = np.max([pair.delta(epsilon) for pair in pairs], axis=0)
     return largest
+
+
+def pairs_by_distances(log_weights: NDArray[np.float64], symbols: int, reach: int) -> list[PairLosses] | None:
+    """The losses of words of Σⁿ that differ in 1 to `reach` places; None: too many kinds of outcomes."""
+    results = []
+    for apart in range(1, reach + 1):
+        pair = by_distances(log_weights, symbols, apart)
+        if pair is None:
+            return None
+        results.append(pair)
+    return results
+
+
+def listed_pairs(law: Law, apart: int) -> list[PairLosses] | None:
+    """The losses of every pair of words at most so far apart; None: too many words, or none that can be listed."""
+    if law.largest_output is None:
+        return None
+    results: list[PairLosses] = []
+    try:
+        for pair in enumerated(law, apart):
+            results.append(pair)
+            if len(results) > LIMITS.now.listed_pairs:
+                return None
+    except SymveilError:
+        return None
+    return results
+
+
+# --- for other libraries ------------------------------------------------------------------------
+
+
+def privacy_loss_distribution(law: Law, pairs: list[PairLosses] | None, interval: float) -> Any:
+    """The distribution of the loss for dp-accounting, pessimistic: of pairs of laws, or of ε alone without them."""
+    if not isinstance(interval, float | int) or not 0 < interval <= 1:
+        raise ParameterError("value_discretization_interval", expected="a number above 0, at most 1", found=interval)
+    pld = _library("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
+    epsilon = law.guarantee.epsilon
+    if law.guarantee.delta:
+        pairs = None
+    pairs = pairs and [pair.at_most(epsilon) for pair in pairs]
+    largest = max((pair.largest for pair in pairs), default=0.0) if pairs is not None else epsilon
+    if pairs is None or not pairs or not math.isfinite(largest):
+        if not math.isfinite(epsilon):
+            raise ParameterError("mechanism", expected="one whose loss is bounded", found=law.name)
+        common = _library("dp_accounting.pld.common", "dp-accounting")
+        parameters = common.DifferentialPrivacyParameters(epsilon, float(law.guarantee.delta))
+        return pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
+    dots = _library("dp_accounting.pld.pld_pmf", "dp-accounting")
+    top = max(1, math.ceil(largest / interval))
+    steps = np.unique(np.rint(np.linspace(-top, top, min(2 * top + 1, LIMITS.now.loss_values))).astype(np.int64))
+    deltas = worst_deltas(pairs, np.asarray(steps * interval, dtype=np.float64))
+    deltas[-1] = 0.0  # no loss is above the last step
+    return pld.PrivacyLossDistribution(dots.create_pmf_pessimistic_connect_dots(interval, steps, deltas))
+
+
+def opendp_measurement(
+    metric: Metric, encode: Callable[[Word], Codes], release: Callable[[Word], Word], loss_at: Callable[[int], float]
+) -> Any:
+    """A mechanism as a measurement of OpenDP, which takes the words that `encode` does not refuse."""
+    dp = _library("opendp.prelude", "opendp")
+
+    def is_word(word: Word) -> bool:
+        try:
+            encode(word)
+        except SymveilError:
+            return False
+        return True
+
+    return dp.m.make_user_measurement(
+        dp.user_domain("symveil words", is_word),
+        dp.user_distance("Hamming distance" if metric == "hamming" else "Levenshtein distance"),
+        dp.max_divergence(),
+        release,
+        lambda distance: loss_at(int(distance)),
+    )
+
+
+def _library(name: str, package: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "library", expected=f"{package} to be installed (pip install {package})", found="none"
+        ) from None

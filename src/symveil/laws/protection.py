@@ -27,6 +27,7 @@ from symveil.languages.open import OpenRuns
 from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.laws.limits import LIMITS
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.models.alphabet import Codes
 from symveil.numbers.rationals import percent
@@ -36,8 +37,6 @@ from symveil.trellis.semirings import FLOATS, LENGTHS, NEVER, ByDistance, Number
 
 MOST_WORDS = 1e300
 """Numbers of words are not counted beyond this: they are at least that many."""
-_MOST_NUMBERS = 2_000_000
-"""Numbers held at a time."""
 _EXACT = 1e9
 """Numbers of words below it are whole in spite of rounding."""
 
@@ -137,7 +136,7 @@ class NearWords:
         """As many words at a time as fit."""
         graph = self.language.graph
         held = max((self.language.length + 1) * graph.state_count, graph.edge_count, 1) * levels
-        size = max(_MOST_NUMBERS // held, 1)
+        size = max(LIMITS.now.counted_numbers // held, 1)
         for begin in range(0, len(self.words), size):
             yield slice(begin, min(begin + size, len(self.words)))
 
@@ -150,10 +149,6 @@ def _grown(shares: NDArray[np.float64], logarithm: NDArray[np.float64]) -> NDArr
     return np.where(words < _EXACT, np.rint(words), words)
 
 
-SAMPLED_WORDS = 100
-_FEWER_WORDS = 20
-# Counting farther would take long, and a promise with so many neighbours is not thin.
-_MOST_EDITS = 3
 _SEED = 7
 # Where there are no positions to count by, the promise is thin below this number of neighbours.
 _FEW_NEIGHBOURS = 2.0
@@ -239,7 +234,7 @@ def protection(language: Language, adjacency: Adjacency) -> Protection | None:
 
 @lru_cache(maxsize=16)
 def _by_substitutions(language: RunLanguage, adjacency: int) -> Protection:
-    near = NearWords(language, typical_words(language, SAMPLED_WORDS))
+    near = NearWords(language, typical_words(language, LIMITS.now.sampled_words))
     if adjacency < language.largest_distance:
         totals, positions = (counts[..., adjacency] for counts in near.counts(adjacency))
     else:
@@ -251,9 +246,12 @@ def _by_substitutions(language: RunLanguage, adjacency: int) -> Protection:
 @lru_cache(maxsize=16)
 def _by_edits(language: OpenRuns, adjacency: int) -> Protection:
     bits = NotPrivateSeededBits(_SEED)
-    within = min(adjacency, _MOST_EDITS, max(language.max_length, 1))
-    total = sum(sum(language.around(language.uniform(bits), within=within).counts()) - 1 for _ in range(_FEWER_WORDS))
-    return Protection(total / _FEWER_WORDS, ())
+    within = min(adjacency, LIMITS.now.counted_edits, max(language.max_length, 1))
+    total = sum(
+        sum(language.around(language.uniform(bits), within=within).counts()) - 1
+        for _ in range(LIMITS.now.fewer_sampled_words)
+    )
+    return Protection(total / LIMITS.now.fewer_sampled_words, ())
 
 
 def typical_words(language: RunLanguage, count: int) -> Codes:

@@ -202,7 +202,7 @@ def attacker_view(mechanism: Mechanism, *, loss_at: Losses | None = None, versio
     def losses(apart: int) -> float:
         return versions * proved(apart)
 
-    by_distance = mechanism.log_weights_by_distance()
+    by_distance = mechanism._log_weights_by_distance()
     if language.homogeneous and by_distance is not None:
         return _by_distance(mechanism, by_distance, losses)
     words = written_out(mechanism)
@@ -216,7 +216,7 @@ def attacker_view(mechanism: Mechanism, *, loss_at: Losses | None = None, versio
 
 def _named_loss(mechanism: Mechanism, apart: int) -> float:
     """What is promised, without writing out the law of all pairs."""
-    known = mechanism.loss_beyond(apart)
+    known = mechanism._loss_beyond(apart)
     return min(known, mechanism.guarantee.epsilon) if apart <= mechanism.reach else known
 
 
@@ -247,7 +247,7 @@ def written_out(mechanism: Mechanism) -> tuple[Codes, Codes] | None:
     if len(words) != 1 or len(released) != 1:
         return None
     entries = words[0].size * len(released[0])
-    one_by_one = mechanism.run_weights is None
+    one_by_one = mechanism._run_weights is None
     return (
         (words[0], released[0])
         if entries <= (LIMITS.now.attacker_entries_one_by_one if one_by_one else LIMITS.now.attacker_entries)
@@ -273,7 +273,7 @@ def _enumerated(mechanism: Mechanism, words: Codes, released: Codes, losses: Los
 
 def law_of_all(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
     """P(o|w), a row for each word."""
-    weights = mechanism.run_weights
+    weights = mechanism._run_weights
     if weights is None:
         return np.asarray(np.exp(np.array([mechanism.log_probabilities(word, released) for word in words])))
     costs, begin = weights.costs, 1 if weights.language.public_start else 0
@@ -297,7 +297,7 @@ def law_of_all(mechanism: Mechanism, words: Codes, released: Codes) -> Floats:
 
 def _played(mechanism: Mechanism, language: RunLanguage, losses: Losses) -> AttackerView | None:
     """An attacker who weighs words by π·κ, played on words of the public model; None where that would take long."""
-    own = mechanism.run_weights
+    own = mechanism._run_weights
     if own is None:  # any guess is an attacker: this one takes the rate that the budget suggests
         guessing = RunWeights(language=language, rate=mechanism.epsilon / max(mechanism.adjacency, 1))
     else:

@@ -21,6 +21,7 @@ from symveil.languages.run_laws import likeliest_symbols
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view, drawn_words, law_of_all, written_out
 from symveil.mechanisms.attacker_windows import Floats, mean_interval
+from symveil.mechanisms.exponential import hamming_rate
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Codes
@@ -49,7 +50,7 @@ def attacker_of_versions(mechanism: Mechanism, count: int) -> AttackerView | Non
     if one is None or count == 1:
         return one
     one = replace(one, versions=count)
-    language, rate = mechanism.language, mechanism.hamming_rate
+    language, rate = mechanism.language, hamming_rate(mechanism.law)
     if language.homogeneous and rate is not None:
         right = plurality_right(len(mechanism.alphabet), float(rate), count)
         symbol = Guess(one.symbol.before, right)
@@ -197,7 +198,7 @@ def _log_orders(sets: NDArray[np.int64]) -> Floats:
 
 def _played(mechanism: Mechanism, language: RunLanguage, one: AttackerView, count: int) -> AttackerView:
     """An attacker who weighs words by π times the product of κ over all versions, played on words of the model."""
-    own = mechanism.run_weights
+    own = mechanism._run_weights
     if own is None or own.costs.phases > 1:
         return replace(one, by_first_version=True)
     guessing = replace(own, with_prior=False, balance=None)

@@ -15,6 +15,7 @@ from symveil.languages.language import AnyLength
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
+from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Codes
@@ -177,7 +178,7 @@ def _of_middle_length(mechanism: Mechanism, lengths: NDArray[np.int64]) -> Mecha
     if mechanism.metric != "hamming" or not len(positive):
         return None
     for length in _quick_lengths(mechanism, int(positive[len(positive) // 2])):
-        own = mechanism.of_length(length)
+        own = of_length(mechanism, length)
         if own is not None and own.length == length:
             return own
     return None

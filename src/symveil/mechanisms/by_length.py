@@ -21,7 +21,7 @@ from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, ReleaseChain
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.mechanism import LengthClass, Mechanism
+from symveil.mechanisms.mechanism import LengthClass, Mechanism, Remarks
 from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import at_least
@@ -77,14 +77,18 @@ class ByLength(Mechanism):
         self._known: dict[int, Mechanism | None] = {}
         """Mechanisms that were made elsewhere, such as in the process that calibrated them."""
         # parameters are checked even where there is no word
-        self._notes = choose(choice, language.shortest).notes if laws is None else ()
+        self._notes = choose(choice, language.shortest).remarks.notes if laws is None else ()
+
+    @property
+    def _family(self) -> Self:  # type: ignore[override]
+        return self
 
     @property
     def released_language(self) -> AnyLength:
         """The words that may come out: those that may be handed in, unless others were named."""
         return self._released
 
-    def of_length(self, length: int) -> Mechanism | None:
+    def member(self, length: int) -> Mechanism | None:
         """The mechanism for words of this length; None where the model has no such word."""
         return self._made[length]
 
@@ -105,13 +109,13 @@ class ByLength(Mechanism):
         """Whether lengths have laws of their own: not where symbols of all words of b symbols and more are alike."""
         return self.adjacency > LIMITS.now.shared_adjacency or self._shared_at(self.adjacency) is None
 
-    def calibrated(self, lengths: Lengths) -> Self:
+    def calibrated_for(self, lengths: Lengths) -> Self:
         """The same with the laws of words of these lengths: of other lengths it releases none."""
         if not self.needs_lengths:
             for shorter in range(1, self.adjacency + 1):
                 _ = self._of(shorter).law
             return self
-        known = {length: self.of_length(length) for length in np.unique(lengths).tolist()}
+        known = {length: self.member(length) for length in np.unique(lengths).tolist()}
         for each in known.values():
             if each is not None:
                 _ = each.law
@@ -126,31 +130,20 @@ class ByLength(Mechanism):
         return super().__getstate__() | {"_known": {**self._known, **made}}
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What should be said about the parameters, the same for all lengths."""
-        return self._notes
-
-    @property
-    def given_up(self) -> str | None:
-        """What is given up for the longest of the words that were looked at so far."""
-        reasons = {
-            length: each.given_up for length, each in self._made.computed() if each is not None and each.given_up
-        }
-        return reasons[max(reasons)] if reasons else None
-
-    @property
-    def price_of_grace(self) -> str | None:  # type: ignore[override]
-        """What the promise beyond b costs the longest of the words that were looked at so far, where that is much."""
-        prices = {length: each.price_of_grace for length, each in self._made.computed() if each and each.price_of_grace}
-        return f"in sequences of {max(prices)} symbols, {prices[max(prices)]}" if prices else None
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether that is so for some length that was looked at."""
-        return any(each.tells_apart for _, each in self._made.computed() if each is not None)
+    def remarks(self) -> Remarks:
+        """About the parameters, the same for all lengths; else for the longest of the words that were looked at."""
+        known = {length: each.remarks for length, each in sorted(self._made.computed()) if each is not None}
+        reasons = [each.given_up for each in known.values() if each.given_up]
+        prices = [(length, each.price_of_grace) for length, each in known.items() if each.price_of_grace]
+        return Remarks(
+            notes=self._notes,
+            given_up=reasons[-1] if reasons else None,
+            tells_apart=any(each.tells_apart for each in known.values()),
+            price_of_grace=f"in sequences of {prices[-1][0]} symbols, {prices[-1][1]}" if prices else None,
+        )
 
     def _of(self, length: int) -> Mechanism:
-        mechanism = self.of_length(length)
+        mechanism = self.member(length)
         if mechanism is None:
             raise ModelError("model", expected=f"words of {length} symbols", found="none")
         return mechanism
@@ -162,7 +155,7 @@ class ByLength(Mechanism):
         """The mechanism of another length that treats symbols alike in words of this one, where there is one."""
         if self._words.graph is not None or self.choice.adjacency == "all" or length < self.adjacency:
             return None
-        shared = self.of_length(self.adjacency if self._laws is None else length)
+        shared = self.member(self.adjacency if self._laws is None else length)
         return shared if isinstance(shared, Exponential) and shared.draws_symbols_alike(length) else None
 
     # --- drawing -------------------------------------------------------------------------------
@@ -179,31 +172,33 @@ class ByLength(Mechanism):
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             words = gathered(codes, lengths, rows, length)
-            drawn, _ = self._of(length).release_checked(words.reshape(-1), lengths[rows], bits.for_rows(rows))
+            drawn, _ = self._of(length).release_flat(
+                words.reshape(-1), lengths[rows], bits=bits.for_rows(rows), checked=True
+            )
             released[begins[rows][:, None] + np.arange(length)] = drawn.reshape(len(rows), length)
         return released, lengths
 
     # --- the law -------------------------------------------------------------------------------
 
     @property
-    def proved_loss(self) -> Guarantee:
-        """What holds for every length: the mechanism of each is ε-private; `classes` has the loss of each."""
+    def _proved_loss(self) -> Guarantee:
+        """What holds for every length: the mechanism of each is ε-private; `length_classes` have the loss of each."""
         return Guarantee.of_loss(self.epsilon, "certified" if self._words.graph is None else "classic")
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """What the choice keeps for words of every length: K·(d/b)·ε, where it keeps anything on a model."""
         if self._words.graph is None or self.choice.grace is None or self.choice.adjacency == "all":
-            return super().loss_beyond(distance)
+            return super()._loss_beyond(distance)
         return at_least(self.choice.grace * self.epsilon * distance / self.adjacency)
 
-    def curve(self, lengths: Lengths) -> LossCurve:
+    def loss_curve(self, lengths: Lengths) -> LossCurve:
         """The loss at every distance of words of these public lengths: that of the length which loses most."""
         rates: list[tuple[int, Fraction]] = []
         parts: list[Mechanism] = []
         for length in np.unique(lengths[lengths > 0]).tolist():
             if (shared := self._shared_at(length)) is not None:
                 rates.append((length, shared.rate))
-            elif (own := self.of_length(length)) is not None:
+            elif (own := self.member(length)) is not None:
                 parts.append(own)
 
         def bound(distance: int) -> float:
@@ -239,11 +234,11 @@ class ByLength(Mechanism):
         shared = self._shared_at(1) if len(self.alphabet) > 1 and self._laws is None else None
         return None if shared is None else shared.rate
 
-    def classes(self, lengths: Lengths) -> list[LengthClass]:
+    def length_classes(self, lengths: Lengths) -> list[LengthClass]:
         """What happens to words of these lengths, neighbouring lengths with the same promise as one."""
         classes: list[LengthClass] = []
         for length in np.unique(lengths[lengths > 0]).tolist():
-            mechanism = self._shared_at(length) or self.of_length(length)
+            mechanism = self._shared_at(length) or self.member(length)
             if mechanism is None:
                 continue
             promise = (mechanism.name, getattr(mechanism, "rate", None), mechanism.guarantee)
@@ -252,3 +247,43 @@ class ByLength(Mechanism):
                 first = classes.pop().lengths[0]
             classes.append(LengthClass((first, length), *promise))
         return classes
+
+
+# --- what can be asked of any mechanism ---------------------------------------------------------
+
+
+def needs_lengths(mechanism: Mechanism) -> bool:
+    """Whether a mechanism takes the public lengths of words to calibrate."""
+    return mechanism._family is not None and mechanism._family.needs_lengths
+
+
+def calibrated(mechanism: Mechanism, lengths: Lengths) -> Mechanism:
+    """The mechanism with its laws known, for words of these public lengths: nothing is left to be searched for."""
+    if mechanism._family is not None:
+        return mechanism._family.calibrated_for(lengths)
+    _ = mechanism.law
+    return mechanism
+
+
+def of_length(mechanism: Mechanism, length: int) -> Mechanism | None:
+    """The mechanism that draws words of this length: the same, unless each length has its own."""
+    return mechanism if mechanism._family is None else mechanism._family.member(length)
+
+
+def length_classes(mechanism: Mechanism, lengths: Lengths) -> list[LengthClass]:
+    """What happens to words of these public lengths; one class for all where lengths are a secret."""
+    if mechanism._family is not None:
+        return mechanism._family.length_classes(lengths)
+    return [LengthClass((0, mechanism.largest_output), mechanism.name, None, mechanism.guarantee)]
+
+
+def loss_curve(mechanism: Mechanism, lengths: Lengths) -> LossCurve:
+    """The loss at every distance of words of these public lengths."""
+    if mechanism._family is not None:
+        return mechanism._family.loss_curve(lengths)
+    return LossCurve(max(mechanism.adjacency, 1), mechanism.language.largest_distance, mechanism.loss_at)
+
+
+def symbol_rate(mechanism: Mechanism) -> Fraction | None:
+    """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
+    return None if mechanism._family is None else mechanism._family.symbol_rate()

@@ -8,28 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symveil.errors import FileError, InputError
+from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
 from symveil.languages.language import AnyLength, Language
+from symveil.languages.levenshtein_automaton import LevenshteinAutomaton, levenshtein_automaton
+from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.laws.guarantee import Guarantee
 from symveil.mechanisms.averages import mean_error
-from symveil.mechanisms.by_length import ByLength
+from symveil.mechanisms.by_length import ByLength, calibrated, of_length
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law, law_from_row, law_row
-from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.mechanism import Mechanism, proved_again
 from symveil.mechanisms.selection import choose_mechanism, select_one_of_many
-from symveil.models.alphabet import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths, Word
 from symveil.numbers.once import LastFew
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import BitSource, system_bits
 
 _MECHANISMS_REMEMBERED = 64
+_EDITS_SHOWN = 2
 
 
 def calibrate(
@@ -55,8 +60,8 @@ def calibrate(
     if language.length is not None or language.metric == "levenshtein":
         return {(language.length or 0, language.max_length): with_losses(chosen)}
     occurring = np.unique(np.asarray([] if lengths is None else lengths, dtype=np.int64))
-    sealed = chosen.calibrated(occurring)
-    made = {length: sealed.of_length(length) for length in occurring[occurring > 0].tolist()}
+    sealed = calibrated(chosen, occurring)
+    made = {length: of_length(sealed, length) for length in occurring[occurring > 0].tolist()}
     return {(length, length): with_losses(own) for length, own in made.items() if own is not None}
 
 
@@ -135,6 +140,27 @@ def loss_at(law: Law, distance: int) -> float:
     return dict(law.losses).get(distance) or mechanism_of(law).loss_at(distance)
 
 
+def automaton_size(law: Law, word: Word) -> AutomatonSize:
+    """States and edges of the automaton around a word, on a model of its product with it.
+
+    >>> import symveil as sv
+    >>> automaton_size(sv.Exponential(sv.words("ab", 2), epsilon=1).law, "ab")
+    AutomatonSize(states=6, edges=8)
+    """
+    language = law.language
+    if law.channel is not None:
+        around: HammingAutomaton | LevenshteinAutomaton | EditNeighbours = levenshtein_automaton(
+            word, _EDITS_SHOWN, alphabet=language.alphabet
+        )
+    elif language.metric == "levenshtein":
+        around = cast(EditNeighbours, language.around(language.encode(word), within=law["cutoff"]))
+    elif language.runs is not None:
+        return product_size(language.runs, language.runs.encode(word))
+    else:
+        around = hamming_automaton(word, alphabet=language.alphabet)
+    return AutomatonSize(around.state_count, around.edge_count)
+
+
 def law_rows(mechanism: Mechanism, lengths: Lengths) -> list[dict[str, Any]]:
     """The laws of words of these lengths as manifests have them: neighbouring lengths with the same law are one row.
 
@@ -144,7 +170,7 @@ def law_rows(mechanism: Mechanism, lengths: Lengths) -> list[dict[str, Any]]:
         return [{"lengths": [0, mechanism.largest_output], **_row(mechanism)}]
     rows: list[dict[str, Any]] = []
     for length in np.unique(lengths[lengths > 0]).tolist():
-        own = mechanism.of_length(length)
+        own = of_length(mechanism, length)
         if own is None:
             continue
         row, first = _row(own), length
@@ -197,14 +223,14 @@ class RowLaws:
         made = self._made(law, of_many_lengths=length is not None)
         if not self.prove:
             return made
-        proved_again = self._made(self._proved_again(made, "certificate" in row), of_many_lengths=length is not None)
-        if self.choice.grace is not None and excess(proved_again) > self.choice.grace:
+        again = self._made(self._proved_again(made, "certificate" in row), of_many_lengths=length is not None)
+        if self.choice.grace is not None and excess(again) > self.choice.grace:
             raise InputError(f"beyond: {self.choice.beyond} is not kept between words that are farther apart")
-        return proved_again
+        return again
 
     def _made(self, law: Law, *, of_many_lengths: bool) -> Mechanism:
         made = BY_NAME[law.kind].from_law(law)
-        made.of_many_lengths = of_many_lengths
+        made._of_many_lengths = of_many_lengths
         return made
 
     def _proved_again(self, made: Mechanism, names_proof: bool) -> Law:
@@ -212,7 +238,7 @@ class RowLaws:
 
         Rows of 0.3 do not name the proof: another one may prove less than what is claimed, not more.
         """
-        claimed, proved = made.law, made.proved_again()
+        claimed, proved = made.law, proved_again(made)
         if not proved.proved.within(self.choice.epsilon) or claimed.rate != proved.rate:
             raise InputError(f"the loss is above epsilon, {spelled(self.choice.epsilon)}")
         if not claimed.claims(proved.rate, proved.proved):

@@ -267,7 +267,7 @@ class MechanismChoice:
             self._check_name(metric)
         kind = BY_NAME.get(self.mechanism)
         read = {
-            "epsilon": read_epsilon(self.epsilon, zero_allowed=kind is not None and kind.zero_epsilon_allowed),
+            "epsilon": read_epsilon(self.epsilon, zero_allowed=kind is not None and not kind.private),
             "calibration": read_calibration(self.calibration),
             "utility": read_utility(self.utility),
             "offset": read_offset(self.offset),

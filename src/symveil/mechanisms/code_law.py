@@ -1,23 +1,16 @@
 """The law of a mechanism: its words, its promise, its probabilities, and what is lost at every distance.
 
 Words are given as codes and checked first, so that no number is returned for what is no word.
-
-A mechanism as other libraries expect one: a measurement of OpenDP, a loss distribution of dp-accounting. Neither
-library is needed to use symveil; each is imported when it is asked for. What they are given is never less than what a
-mechanism loses: losses and chances are rounded upwards, and where the law is not known beyond its ε they get the worst
-that this ε allows.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
-from types import ModuleType
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -30,144 +23,18 @@ from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.laws.law import DistanceLaw, Moves, ReleaseChain, State, release_chain
 from symveil.laws.losses import (
     PairLosses,
-    by_distances,
-    enumerated,
     largest_losses,
+    listed_pairs,
+    opendp_measurement,
+    pairs_by_distances,
+    privacy_loss_distribution,
     worst_by_distances,
-    worst_deltas,
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
-from symveil.mechanisms.limits import LIMITS
 from symveil.models.alphabet import FAR, Alphabet, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact
-
-_MOST_DOTS = 20_001
-"""At how many values of ε δ is computed: between two of them the distribution is rounded upwards."""
-
-
-def _library(name: str, package: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "library", expected=f"{package} to be installed (pip install {package})", found="none"
-        ) from None
-
-
-def loss_at(mechanism: CodeLaw, distance: int) -> float:
-    """The most that is lost between words so far apart, rounded upwards; infinite where nothing is promised."""
-    if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
-        raise ParameterError("distance", expected="a whole number, 0 or more", found=distance)
-    farthest = mechanism.language.largest_distance
-    apart = int(distance) if farthest is None else min(int(distance), farthest)
-    if apart == 0:
-        return 0.0
-    known = mechanism.loss_beyond(apart)
-    if apart <= mechanism.reach:
-        known = min(known, mechanism.proved_loss.epsilon)
-    weights = mechanism.log_weights_by_distance()
-    if weights is not None:
-        return min(known, worst_by_distances(weights, apart))
-    every = mechanism.losses_of_every_pair
-    return known if every is None else min(known, float(every[: apart + 1].max()))
-
-
-def excess(mechanism: CodeLaw) -> float:
-    """K: the largest loss_at(d)·b/(dε), rounded upwards; at most 1 is the graceful promise.
-
-    Losses are floats, rounded upwards; so is (d/b)·ε here, or a loss of exactly 1/3 would be more than 1/3.
-
-    Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
-    sum of such (docs/theory/losses.md).
-    """
-    b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
-    last = 1 if mechanism.language.graph is None else farthest or 0
-    largest = Fraction(0)
-    for apart in range(1, last + 1):
-        loss = loss_at(mechanism, apart)
-        if not loss < math.inf:
-            return math.inf
-        largest = max(largest, exact(loss) / exact(at_least(mechanism.epsilon * apart / b)))
-    return at_least(largest)
-
-
-def pairs_of_laws(mechanism: CodeLaw) -> list[PairLosses] | None:
-    """The losses of all kinds of adjacent words, where the law is known and can be written out; None elsewhere."""
-    weights = mechanism.log_weights_by_distance()
-    if weights is None:
-        return _few_pairs(mechanism, mechanism.reach)
-    results = []
-    for apart in range(1, mechanism.reach + 1):
-        pair = by_distances(weights, len(mechanism.alphabet), apart)
-        if pair is None:
-            return None
-        results.append(pair)
-    return results
-
-
-def _few_pairs(mechanism: CodeLaw, apart: int) -> list[PairLosses] | None:
-    if mechanism.largest_output is None:
-        return None
-    pair_losses: list[PairLosses] = []
-    try:
-        for pair in enumerated(mechanism, apart):
-            pair_losses.append(pair)
-            if len(pair_losses) > LIMITS.now.listed_pairs:
-                return None
-    except SymveilError:  # too many words, or none that can be listed
-        return None
-    return pair_losses
-
-
-def privacy_loss_distribution(mechanism: CodeLaw, value_discretization_interval: float) -> Any:
-    """The distribution of the loss for dp-accounting, pessimistic."""
-    interval = value_discretization_interval
-    if not isinstance(interval, float | int) or not 0 < interval <= 1:
-        raise ParameterError("value_discretization_interval", expected="a number above 0, at most 1", found=interval)
-    pld = _library("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
-    epsilon = mechanism.guarantee.epsilon
-    pairs = pairs_of_laws(mechanism)
-    if mechanism.guarantee.delta:
-        pairs = None
-    pairs = pairs and [pair.at_most(epsilon) for pair in pairs]
-    largest = max((pair.largest for pair in pairs), default=0.0) if pairs is not None else epsilon
-    if pairs is None or not pairs or not math.isfinite(largest):
-        if not math.isfinite(epsilon):
-            raise ParameterError("mechanism", expected="one whose loss is bounded", found=mechanism.name)
-        common = _library("dp_accounting.pld.common", "dp-accounting")
-        parameters = common.DifferentialPrivacyParameters(epsilon, float(mechanism.guarantee.delta))
-        return pld.from_privacy_parameters(parameters, value_discretization_interval=interval)
-    dots = _library("dp_accounting.pld.pld_pmf", "dp-accounting")
-    top = max(1, math.ceil(largest / interval))
-    steps = np.unique(np.rint(np.linspace(-top, top, min(2 * top + 1, _MOST_DOTS))).astype(np.int64))
-    deltas = worst_deltas(pairs, np.asarray(steps * interval, dtype=np.float64))
-    deltas[-1] = 0.0  # no loss is above the last step
-    return pld.PrivacyLossDistribution(dots.create_pmf_pessimistic_connect_dots(interval, steps, deltas))
-
-
-def to_opendp(mechanism: CodeLaw) -> Any:
-    """The mechanism as a measurement of OpenDP."""
-    dp = _library("opendp.prelude", "opendp")
-    language = mechanism.language
-
-    def is_word(word: Word) -> bool:
-        try:
-            language.encode(word)
-        except SymveilError:
-            return False
-        return True
-
-    metric = "Hamming distance" if mechanism.metric == "hamming" else "Levenshtein distance"
-    return dp.m.make_user_measurement(
-        dp.user_domain("symveil words", is_word),
-        dp.user_distance(metric),
-        dp.max_divergence(),
-        mechanism.release,
-        lambda distance: loss_at(mechanism, int(distance)),
-    )
-
 
 _ROWS_REMEMBERED = 64
 
@@ -175,8 +42,10 @@ _ROWS_REMEMBERED = 64
 class CodeLaw(ABC):
     """What is known about a mechanism: its words, its promise, its law and its loss at every distance.
 
-    A subclass says its `proved_loss`, its `_log_probabilities`, which gets words that are checked, and the law of the
-    distance (`_law`); where it releases symbol by symbol, also `_moves`.
+    A subclass says ln P(released | word) of words that are checked (`_log_probabilities`), the law of the distance
+    (`_law`) and its `_proved_loss`; where it releases symbol by symbol, also `_moves`. It may say more: a bound on the
+    loss between any words (`_loss_beyond`), ln P by distance where that is all that counts
+    (`_log_weights_by_distance`), and quicker averages (`_expected_errors`).
     """
 
     name: str
@@ -187,7 +56,6 @@ class CodeLaw(ABC):
     """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
-    zero_epsilon_allowed: ClassVar[bool] = False
 
     def __init__(
         self, language: Language, *, epsilon: Number, adjacency: Adjacency | None = None, calibration: str = "tight"
@@ -202,7 +70,7 @@ class CodeLaw(ABC):
                 "adjacency", expected='a whole number, or max_length with "all", which bounds it', found="all"
             )
         self.language: Final = language
-        self.epsilon: Final = read_epsilon(epsilon, zero_allowed=self.zero_epsilon_allowed)
+        self.epsilon: Final = read_epsilon(epsilon, zero_allowed=not self.private)
         self._given_adjacency: Final = adjacency
         self.adjacency: Final = read_adjacency(
             adjacency, length=FAR - 1 if farthest is None else language.max_length or 0
@@ -219,8 +87,8 @@ class CodeLaw(ABC):
 
     @property
     @abstractmethod
-    def proved_loss(self) -> Guarantee:
-        """The loss of adjacent words, rounded upwards, and how it is known."""
+    def _proved_loss(self) -> Guarantee:
+        """The loss of adjacent words, rounded upwards, and how it is known; `guarantee` adds that of all others."""
 
     @abstractmethod
     def release(self, word: Word) -> Word:
@@ -238,11 +106,35 @@ class CodeLaw(ABC):
         del codes, shown
         raise ParameterError("mechanism", expected="one that releases symbol by symbol, as a chain", found=self.name)
 
+    @abstractmethod
+    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
+        """ln P(row | word) for a word of the language; −∞ for rows that are words of it and are never released."""
+
+    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same for words of the language; quicker ways than the law of every word override it."""
+        progress = listener(f"averaging {self.described}") or silent
+        results = []
+        for number, word in enumerate(words, start=1):
+            results.append(self._law(word).expected_error)
+            progress(number, len(words))
+        errors = np.array(results)
+        return errors, errors
+
+    def _loss_beyond(self, distance: int) -> float:
+        """A bound on the loss of words at any distance, by the mechanism's own theorem; infinite: none is known."""
+        if self.language.graph is not None or self._proved_loss.loss is None:
+            return math.inf
+        return at_least(Fraction(-(-distance // max(self.reach, 1))) * exact(self._proved_loss.epsilon))
+
+    def _log_weights_by_distance(self) -> NDArray[np.float64] | None:
+        """ln P of one released word at distance 0, 1 … n, where that is all that the law depends on; None elsewhere."""
+        return None
+
     @property
     def guarantee(self) -> Guarantee:
         """The loss that the mechanism really has, at every distance, rounded upwards, and how it is known."""
         curve = LossCurve(max(self.adjacency, 1), self.language.largest_distance, self.loss_at)
-        return replace(self.proved_loss, curve=curve)
+        return replace(self._proved_loss, curve=curve)
 
     # --- what the language says ----------------------------------------------------------------
 
@@ -351,20 +243,6 @@ class CodeLaw(ABC):
         """Rows that were released ones: an audit asks for the same rows with every word."""
         return LastFew(_ROWS_REMEMBERED)
 
-    @abstractmethod
-    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
-        """ln P(row | word) for a word of the language; −∞ for rows that are words of it and are never released."""
-
-    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same for words of the language; quicker ways than the law of every word override it."""
-        progress = listener(f"averaging {self.described}") or silent
-        results = []
-        for number, word in enumerate(words, start=1):
-            results.append(self._law(word).expected_error)
-            progress(number, len(words))
-        errors = np.array(results)
-        return errors, errors
-
     def loss_at(self, distance: int) -> float:
         """Group privacy: the most that is lost between words at most so far apart, rounded upwards.
 
@@ -383,7 +261,30 @@ class CodeLaw(ABC):
         >>> [round(mechanism.loss_at(distance), 6) for distance in range(4)]
         [0.0, 1.0, 2.0, 3.0]
         """
-        return loss_at(self, distance)
+        if isinstance(distance, bool) or not isinstance(distance, int | np.integer) or distance < 0:
+            raise ParameterError("distance", expected="a whole number, 0 or more", found=distance)
+        farthest = self.language.largest_distance
+        apart = int(distance) if farthest is None else min(int(distance), farthest)
+        if apart == 0:
+            return 0.0
+        known = self._loss_beyond(apart)
+        if apart <= self.reach:
+            known = min(known, self._proved_loss.epsilon)
+        weights = self._log_weights_by_distance()
+        if weights is not None:
+            return min(known, worst_by_distances(weights, apart))
+        every = self._losses_of_every_pair
+        return known if every is None else min(known, float(every[: apart + 1].max()))
+
+    @computed_once
+    def _losses_of_every_pair(self) -> NDArray[np.float64] | None:
+        """The largest loss at each distance, over all pairs of words, where there are few; None elsewhere."""
+        if self.largest_output is None:
+            return None
+        try:
+            return largest_losses(self)
+        except SymveilError:  # too many words, or none that can be listed
+            return None
 
     def privacy_loss_distribution(self, *, value_discretization_interval: float = 1e-4) -> Any:
         """The distribution of the loss between adjacent words, for dp-accounting: to be composed with others.
@@ -401,7 +302,7 @@ class CodeLaw(ABC):
         >>> round(losses.self_compose(100).get_epsilon_for_delta(1e-6), 1)        # adding would say 10
         3.3
         """
-        return privacy_loss_distribution(self, value_discretization_interval)
+        return privacy_loss_distribution(self, pairs_of_laws(self), value_discretization_interval)
 
     def to_opendp(self) -> Any:
         """The mechanism as a measurement of OpenDP, whose privacy map is `loss_at`.
@@ -409,33 +310,7 @@ class CodeLaw(ABC):
         Needs OpenDP (`pip install opendp`) with `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our
         word for what it cannot prove. docs/how-to/python-libraries.md has an example.
         """
-        return to_opendp(self)
-
-    def loss_beyond(self, distance: int) -> float:
-        """A bound on the loss between words at any distance, by the mechanism's own theorem; infinite: none is known.
-
-        Parameters
-        ----------
-        distance
-            How far apart.
-        """
-        if self.language.graph is not None or self.proved_loss.loss is None:
-            return math.inf
-        return at_least(Fraction(-(-distance // max(self.reach, 1))) * exact(self.proved_loss.epsilon))
-
-    @computed_once
-    def losses_of_every_pair(self) -> NDArray[np.float64] | None:
-        """The largest loss at each distance, over all pairs of words, where there are few; None elsewhere."""
-        if self.largest_output is None:
-            return None
-        try:
-            return largest_losses(self)
-        except SymveilError:  # too many words, or none that can be listed
-            return None
-
-    def log_weights_by_distance(self) -> NDArray[np.float64] | None:
-        """ln P of one released word at distance 0, 1 … n, where that is all that the law depends on; None elsewhere."""
-        return None
+        return opendp_measurement(self.metric, self.language.encode, self.release, self.loss_at)
 
     # --- for verifiers -------------------------------------------------------------------------
 
@@ -474,6 +349,33 @@ class CodeLaw(ABC):
         if self.largest_output is None or output_length is not None:
             raise ParameterError("output_length", expected="none: all of a released word is shown", found=output_length)
         return self.largest_output
+
+
+def excess(mechanism: CodeLaw) -> float:
+    """K: the largest loss_at(d)·b/(dε), rounded upwards; at most 1 is the graceful promise.
+
+    Losses are floats, rounded upwards; so is (d/b)·ε here, or a loss of exactly 1/3 would be more than 1/3.
+
+    Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
+    sum of such (docs/theory/beyond-b.md).
+    """
+    b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
+    last = 1 if mechanism.language.graph is None else farthest or 0
+    largest = Fraction(0)
+    for apart in range(1, last + 1):
+        loss = mechanism.loss_at(apart)
+        if not loss < math.inf:
+            return math.inf
+        largest = max(largest, exact(loss) / exact(at_least(mechanism.epsilon * apart / b)))
+    return at_least(largest)
+
+
+def pairs_of_laws(mechanism: CodeLaw) -> list[PairLosses] | None:
+    """The losses of all kinds of adjacent words, where the law is known and can be written out; None elsewhere."""
+    weights = mechanism._log_weights_by_distance()
+    if weights is None:
+        return listed_pairs(mechanism, mechanism.reach)
+    return pairs_by_distances(weights, len(mechanism.alphabet), mechanism.reach)
 
 
 def _check_released(mechanism: CodeLaw, rows: Codes) -> bool:

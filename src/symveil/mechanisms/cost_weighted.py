@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
@@ -40,6 +41,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_cap
 from symveil.mechanisms.chains import cost_moves
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.mechanism import Remarks
 from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
@@ -255,41 +257,38 @@ class CostWeighted(DistanceWeighted):
         return calibrated_rate(
             weighting,
             epsilon=self.epsilon,
-            thorough=self._named or (not self.of_many_lengths and all_certificates_are_quick(weighting)),
-            of_many_lengths=self.of_many_lengths,
+            thorough=self._named or (not self._of_many_lengths and all_certificates_are_quick(weighting)),
+            of_many_lengths=self._of_many_lengths,
             progress=listener(f"certifying {self.described}"),
             claimed=None if claimed is None else claimed.rate,
             proof="" if claimed is None or claimed.certificate is None else claimed.certificate.proof,
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was put right about given costs; nothing where nothing was."""
-        note = self.plain_cost.note if self.plain_cost is not None and self.costs is not None else ""
-        return (f"costs: {note}",) if note else ()
+    def remarks(self) -> Remarks:
+        """What was put right about given costs, and what a cost gives up."""
+        cost, remarks = self.plain_cost, super().remarks
+        if cost is None:
+            return remarks
+        notes = (f"costs: {cost.note}",) if cost.note and self.costs is not None else ()
+        return replace(remarks, notes=notes, given_up=self._given_up(cost), tells_apart=cost.largest is None)
 
-    @property
-    def given_up(self) -> str | None:
+    def _given_up(self, cost: Cost) -> str | None:
         """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1.5)."""
-        if self.plain_cost is None or self.plain_cost.is_hamming:
+        if cost.is_hamming:
             return None
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"
-        largest, beyond = self.plain_cost.largest, f"words that differ in more than {within}"
-        if largest is None:
+        beyond = f"words that differ in more than {within}"
+        if cost.largest is None:
             return f"{beyond}: some can be distinguished with certainty, because no cap bounds what a symbol costs"
         if self.cost == "swap":
-            return f"{beyond}: a symbol may count up to {largest} times as much as by Hamming distance"
-        return f"{beyond}: a symbol counts what it costs, up to {float(largest):g}"
+            return f"{beyond}: a symbol may count up to {cost.largest} times as much as by Hamming distance"
+        return f"{beyond}: a symbol counts what it costs, up to {float(cost.largest):g}"
 
     @property
     def _largest_symbol_cost(self) -> Fraction | None:
         """By how much the cost of a word can change with one of its symbols; None where no cap bounds it."""
         return Fraction(1) if self.plain_cost is None else self.plain_cost.largest
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether no cap bounds what a symbol costs: some words never become what others become."""
-        return self.plain_cost is not None and self.plain_cost.largest is None
 
     @property
     def weighting_name(self) -> str:
@@ -317,12 +316,8 @@ class CostWeighted(DistanceWeighted):
 
     @computed_once
     def _run_weights(self) -> RunWeights | None:
-        return None if self.weighting is None else self.weighting.weights(self.law.rate or Fraction(0))
-
-    @property
-    def run_weights(self) -> RunWeights | None:
         """The weights s(w')·κ(w, w') that words are drawn by; None on Σⁿ."""
-        return self._run_weights
+        return None if self.weighting is None else self.weighting.weights(self.law.rate or Fraction(0))
 
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         weights = self._run_weights

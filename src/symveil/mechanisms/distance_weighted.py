@@ -117,7 +117,7 @@ class DistanceWeighted(Mechanism):
     def _common_log_weights(self) -> NDArray[np.float64]:
         return self._log_weights(self._around_any.count_balls)
 
-    def log_weights_by_distance(self) -> NDArray[np.float64] | None:
+    def _log_weights_by_distance(self) -> NDArray[np.float64] | None:
         """ln P of one released word at distance 0, 1 … n, on Σⁿ."""
         return self._common_log_weights if self.language.homogeneous and len(self.alphabet) > 1 else None
 
@@ -208,7 +208,6 @@ class Jones2019Printed(DistanceWeighted):
     name = "jones2019-printed"
     label: ClassVar[str] = "as printed in J19 (not private)"
     private: ClassVar[bool] = False
-    zero_epsilon_allowed: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -224,7 +223,7 @@ class Jones2019Printed(DistanceWeighted):
         self.offset: Final = read_offset(offset)
 
     @property
-    def proved_loss(self) -> Guarantee:
+    def _proved_loss(self) -> Guarantee:
         """The largest |ln r(d)/r(d')| over |d−d'| ≤ b: what the printed law really gives away."""
         with precision(STANDARD_PRECISION):
             weights = self.weight_balls(self._around_any.count_balls())

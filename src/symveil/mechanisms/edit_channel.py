@@ -35,9 +35,7 @@ from symveil.calibration.edit_channel import (
 from symveil.errors import ParameterError
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.language import Language
-from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.open import OpenWords
-from symveil.languages.run_product import AutomatonSize
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import DistanceLaw, Moves, State
 from symveil.laws.parameters import Adjacency
@@ -45,7 +43,7 @@ from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Codes, Lengths, Metric, Symbol, Word, read_length, split_words
+from symveil.models.alphabet import Alphabet, Codes, Lengths, Metric, Symbol, read_length, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
@@ -267,7 +265,7 @@ class EditChannel(Mechanism):
                 )
 
     @classmethod
-    def on_language(cls, language: Language, **parameters: Any) -> Self:
+    def _on_language(cls, language: Language, **parameters: Any) -> Self:
         """The channel for the words of a language, which must be all words over its alphabet."""
         if language.graph is not None:
             raise cls.refusal_of_models()
@@ -317,7 +315,7 @@ class EditChannel(Mechanism):
         """Whether the release carries no information: at this ε no channel does better than to delete everything."""
         return self.law.tells_nothing
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """The loss of one edit for each: words one edit apart lead from any word to any other.
 
         Substitutions and deletions first, insertions last: no word in between is longer than both.
@@ -461,11 +459,6 @@ class EditChannel(Mechanism):
         )
         return near.counts() if len(codes) <= LIMITS.now.edit_length else []
 
-    def automaton_size(self, word: Word) -> AutomatonSize:
-        """States and edges of the Levenshtein automaton of a word for a few edits."""
-        automaton = levenshtein_automaton(word, _EDITS_SHOWN, alphabet=self.alphabet)
-        return AutomatonSize(automaton.state_count, automaton.edge_count)
-
     # --- for verifiers -------------------------------------------------------------------------
 
     def _shown(self, words: Sequence[Codes], output_length: int | None) -> int:
@@ -487,4 +480,3 @@ _SUBSTITUTED, _DELETED = 1, 2
 _NO_SYMBOL = -1
 _BLOCK = 1 << 15
 _SHOWN_BEYOND = 3
-_EDITS_SHOWN = 2

@@ -152,7 +152,7 @@ class Exponential(CostWeighted):
             weighting,
             per_position=self.epsilon / self.adjacency,
             thorough=self._named,
-            of_many_lengths=self.of_many_lengths,
+            of_many_lengths=self._of_many_lengths,
             progress=listener(f"certifying {self.described}, (d/b)·ε for all words"),
             claimed=None if claimed is None else claimed.rate,
         )
@@ -182,12 +182,6 @@ class Exponential(CostWeighted):
         assert self.law.rate is not None  # noqa: S101 - every exponential mechanism has one
         return self.law.rate
 
-    @property
-    def hamming_rate(self) -> Fraction | None:
-        """The rate, where nothing else than the Hamming distance counts."""
-        plain = self.cost == "hamming" and not self.balanced
-        return self.rate if plain and self.utility == "distance" and self.prior == "uniform" else None
-
     def _shaped(self, cost: Cost) -> Cost:
         return cost  # one phase
 
@@ -210,11 +204,11 @@ class Exponential(CostWeighted):
             return spent / (self.adjacency * self._log_ratio_per_rate(1))
         return spent / self._log_ratio_per_rate(max(self.reach, 1))
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """On a model twice what the weights of one released word can differ by: their sums differ by no more."""
         if self.language.homogeneous:
             return at_least(self.rate * self._log_ratio_per_rate(distance))
-        if self._graceful and self.certified is not None:
+        if self._graceful and self.law.certificate is not None:
             return at_least(self.epsilon / self.adjacency * distance)
         if self.utility != "distance":
             return at_least(2 * self.rate * self._log_ratio_per_rate(distance))
@@ -289,3 +283,9 @@ class Exponential(CostWeighted):
     @property
     def _edge_prior(self) -> Sequence[Fraction] | None:
         return self.language.graph.prior if self.prior == "chain" and self.language.graph is not None else None
+
+
+def hamming_rate(law: Law) -> Fraction | None:
+    """η where P(w'|w) is proportional to e^{−η·(Hamming distance)} on the language; None elsewhere."""
+    plain = law.kind == Exponential.name and law["cost"] == "hamming" and not law["balanced"]
+    return law.rate if plain and law["utility"] == "distance" and law["prior"] == "uniform" else None

@@ -197,7 +197,7 @@ def chosen_parameters(kind: type, choice: RequestedParameters) -> dict[str, Any]
 def law_from_row(
     kind: type, language: Language, choice: RequestedParameters, row: Mapping[str, Any], proved: Guarantee
 ) -> Law:
-    """The law in a row of a manifest. Nothing is proved: `Mechanism.proved_again` does that.
+    """The law in a row of a manifest. Nothing is proved: `proved_again` does that.
 
     `choice` has the parameters in the manifest: what the row, of any version, does not have is taken from there.
     `proved` is the loss that the manifest claims for these words.

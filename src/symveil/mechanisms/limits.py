@@ -47,8 +47,6 @@ class MechanismLimits:
     """The b up to which the laws of all shorter words are made beforehand where longer words share one."""
     exact_powers: int = 64
     """Powers of one rational in a chain: beyond it every weight is rounded for itself."""
-    listed_pairs: int = 20_000
-    """Pairs of words whose losses are listed for other libraries."""
     gaps_at_once: int = 24
     """Gaps between symbols that an edit channel fills at once."""
     edit_length: int = 5000

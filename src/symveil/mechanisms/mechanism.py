@@ -6,15 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from symveil.calibration.search import CertifiedRate
 from symveil.errors import ParameterError, WordError
-from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.language import Language
-from symveil.languages.run_product import AutomatonSize, product_size
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.mechanisms.code_law import CodeLaw
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters, parameter_names
@@ -38,22 +35,63 @@ class LengthClass:
     guarantee: Guarantee
 
 
-class Mechanism(CodeLaw):
-    """A mechanism that takes a word of a language and releases a word.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remarks:
+    """What people should know of a mechanism beside its guarantee; all of it public."""
 
-    A subclass says its `proved_loss`, its `_log_probabilities`, the law of the distance (`_law`) and how it draws
-    (`_draw`); where it releases symbol by symbol, also `_moves`. What differs between languages, it asks the language.
-    """
-
-    of_many_lengths: bool = False
-    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
+    notes: tuple[str, ...] = ()
+    """About its parameters; nothing where they are as they were given."""
+    given_up: str | None = None
+    """What is not promised that others promise, beyond the adjacency; None: nothing."""
+    tells_apart: bool = False
+    """Whether some words that are not adjacent can be distinguished, however small ε is."""
     chosen_because: str | None = None
     """Why "auto" took it, over the public model; None where it was asked for by name or there was no choice."""
     price_of_grace: str | None = None
     """What a promise for words within b alone would change, where that is much and known; None elsewhere."""
 
+
+class Family(Protocol):
+    """Mechanisms for words of many lengths, one for each (`by_length.ByLength`)."""
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether lengths have laws of their own, so that they must be known to calibrate."""
+
+    def calibrated_for(self, lengths: Lengths) -> Mechanism:
+        """The same with the laws of words of these lengths: of other lengths it releases none."""
+
+    def member(self, length: int) -> Mechanism | None:
+        """The mechanism for words of this length; None where there is no such word."""
+
+    def length_classes(self, lengths: Lengths) -> list[LengthClass]:
+        """What happens to words of these lengths, neighbouring lengths with the same promise as one."""
+
+    def loss_curve(self, lengths: Lengths) -> LossCurve:
+        """The loss at every distance of words of these lengths: that of the length which loses most."""
+
+    def symbol_rate(self) -> Fraction | None:
+        """The rate of the exponential mechanism on Σⁿ where one symbol is hidden."""
+
+
+class Mechanism(CodeLaw):
+    """A mechanism that takes a word of a language and releases a word.
+
+    A subclass says beside its law (`CodeLaw`) how it draws (`_draw`) and what its law is as data (`_calibrated`, or
+    `_proved_loss` where nothing is searched for). It may say which weights its passes over a model draw by
+    (`_run_weights`), and `remarks`. What differs between languages, it asks the language. Words of many lengths have a
+    mechanism each (`_family`), which the functions of `by_length` ask.
+    """
+
+    _of_many_lengths: bool = False
+    """Whether words of other lengths are released by the same choice: then one proof is made for many of them."""
+    _chosen: Remarks = Remarks()
+    """What "auto" says about its choice."""
+    _family: Family | None = None
+    """The mechanisms of each length; None: it is one for all its words."""
+
     @classmethod
-    def on_language(cls, language: Language, **parameters: Any) -> Self:
+    def _on_language(cls, language: Language, **parameters: Any) -> Self:
         """The mechanism for the words of a language, with the parameters of its constructor."""
         return cls(language, **parameters)
 
@@ -61,12 +99,12 @@ class Mechanism(CodeLaw):
     def from_choice(cls, language: Language, choice: RequestedParameters) -> Self:
         """The mechanism on this language with the parameters of a choice that it takes."""
         chosen = chosen_parameters(cls, choice)
-        return cls.on_language(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen)
+        return cls._on_language(language, epsilon=choice.epsilon, adjacency=choice.adjacency, **chosen)
 
     @classmethod
     def from_law(cls, law: Law) -> Self:
         """The mechanism that draws by a law. It searches for nothing and proves nothing."""
-        made = cls.on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
+        made = cls._on_language(law.language, epsilon=law.epsilon, adjacency=law.adjacency, **dict(law.parameters))
         vars(made)["law"] = law
         return made
 
@@ -75,24 +113,20 @@ class Mechanism(CodeLaw):
         """How words are released, as data: calibrated when it is first needed, or handed over (`from_law`)."""
         return self._calibrated(None)
 
-    def proved_again(self) -> Law:
-        """The law with its loss proved once more at the rate that it has: one evaluation, and no search."""
-        return self._calibrated(self.law)
-
     # --- what a subclass says ------------------------------------------------------------------
 
     @property
-    def proved_loss(self) -> Guarantee:
+    def _proved_loss(self) -> Guarantee:
         """The loss of adjacent words, rounded upwards, and how it is known; `guarantee` adds that of all others."""
         return self.law.proved
 
     def _calibrated(self, claimed: Law | None) -> Law:
         """The law, with whatever has to be searched for; of a `claimed` one the loss that is proved at its rate.
 
-        A mechanism without anything to search for overrides `proved_loss` instead.
+        A mechanism without anything to search for overrides `_proved_loss` instead.
         """
         del claimed
-        return self._law_with(self.proved_loss)
+        return self._law_with(self._proved_loss)
 
     def _law_with(self, proved: Guarantee, **results: Any) -> Law:
         """The law with these results; `parameters` are those of the constructor unless they are among the results."""
@@ -118,29 +152,14 @@ class Mechanism(CodeLaw):
 
     # --- what is public about a release --------------------------------------------------------
 
-    @property
-    def certified(self) -> CertifiedRate | None:
-        """The proof behind the rate; None where none is needed or none exists."""
-        return self.law.certificate
-
     def parameters_document(self) -> dict[str, object]:
         """What the mechanism was given or has chosen besides ε and the adjacency, as JSON; all of it public."""
         return {}
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What should be said about its parameters, all of them public; nothing where they are as they were given."""
-        return ()
-
-    @property
-    def given_up(self) -> str | None:
-        """What is not promised that others promise, beyond the adjacency; None: nothing."""
-        return None
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether some words that are not adjacent can be distinguished, however small ε is."""
-        return False
+    def remarks(self) -> Remarks:
+        """What should be said about it beside its guarantee."""
+        return self._chosen
 
     @property
     def weighting(self) -> Weighting | None:
@@ -148,56 +167,9 @@ class Mechanism(CodeLaw):
         return None
 
     @property
-    def run_weights(self) -> RunWeights | None:
+    def _run_weights(self) -> RunWeights | None:
         """The weights s(w')·κ(w, w') that words are drawn by, where passes over a model make them; None elsewhere."""
         return None
-
-    @property
-    def hamming_rate(self) -> Fraction | None:
-        """η where P(w'|w) is proportional to e^{−η·(Hamming distance)} on the language; None elsewhere."""
-        return None
-
-    def symbol_rate(self) -> Fraction | None:
-        """η where every symbol of every word is drawn by itself, and one symbol is what is hidden; None elsewhere."""
-        return None
-
-    @property
-    def needs_lengths(self) -> bool:
-        """Whether it takes the public lengths of words to calibrate."""
-        return False
-
-    def calibrated(self, lengths: Lengths) -> Mechanism:
-        """The mechanism with its laws known, for words of these public lengths: nothing is left to be searched for.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur; looked at where each length has a law of its own.
-        """
-        del lengths
-        _ = self.law
-        return self
-
-    def of_length(self, length: int) -> Mechanism | None:
-        """The mechanism that draws words of this length: this one, unless each length has its own."""
-        del length
-        return self
-
-    def classes(self, lengths: Lengths) -> list[LengthClass]:
-        """What happens to words of these public lengths; one class for all where lengths are a secret."""
-        del lengths
-        return [LengthClass((0, self.largest_output), self.name, None, self.guarantee)]
-
-    def curve(self, lengths: Lengths) -> LossCurve:
-        """The loss at every distance of words of these public lengths.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur; looked at where each length has a mechanism of its own.
-        """
-        del lengths
-        return LossCurve(max(self.adjacency, 1), self.language.largest_distance, self.loss_at)
 
     # --- releasing -----------------------------------------------------------------------------
 
@@ -225,14 +197,6 @@ class Mechanism(CodeLaw):
         pieces = split_words(released, sizes)
         return [decode(piece, self.alphabet, like=word) for piece, word in zip(pieces, sources, strict=True)]
 
-    def release_copies(self, word: Word, count: int, *, bits: BitSource | None = None) -> list[Word]:
-        """`count` private versions of one word. They are about one person, so their costs add up."""
-        if count < 1:
-            raise ParameterError("count", expected="a whole number, 1 or more", found=count)
-        codes = self.language.encode(word)
-        released, sizes = self._draw(np.tile(codes, count), np.full(count, len(codes)), bits or system_bits())
-        return [decode(piece, self.alphabet, like=word) for piece in split_words(released, sizes)]
-
     def release_codes(self, codes: Codes, *, bits: BitSource | None = None) -> Codes:
         """The fast path for words of one length: rows of codes (int32, alphabet order) in, rows of that shape out."""
         length = self.length
@@ -254,8 +218,12 @@ class Mechanism(CodeLaw):
         self.language.check(flat, lengths)
         return self._draw(flat, lengths, bits or system_bits())[0].reshape(rows.shape)
 
-    def release_flat(self, codes: Codes, lengths: Lengths, *, bits: BitSource | None = None) -> tuple[Codes, Lengths]:
+    def release_flat(
+        self, codes: Codes, lengths: Lengths, *, bits: BitSource | None = None, checked: bool = False
+    ) -> tuple[Codes, Lengths]:
         """The fast path: the codes of all words one after the other (int32) with their lengths, in and out.
+
+        `checked` words are known to be of the language: `language.first_refused` has passed them.
 
         >>> import symveil as sv
         >>> channel = sv.EditChannel(alphabet="abc", epsilon=6)
@@ -263,6 +231,8 @@ class Mechanism(CodeLaw):
         >>> len(lengths), len(codes) - int(lengths.sum())
         (3, 0)
         """
+        if checked:
+            return self._draw(codes, lengths, bits or system_bits()) if len(lengths) else (codes.copy(), lengths.copy())
         flat, sizes = np.asarray(codes), np.asarray(lengths)
         if flat.ndim != 1 or flat.dtype != np.int32:
             raise ParameterError(
@@ -275,19 +245,7 @@ class Mechanism(CodeLaw):
             return flat.copy(), sizes.astype(np.int64)
         sizes = sizes.astype(np.int64)
         self.language.check(flat, sizes)
-        return self.release_checked(np.ascontiguousarray(flat), sizes, bits or system_bits())
-
-    def release_checked(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
-        """The same for words that the language is known to have: `language.first_refused` has passed them."""
-        return self._draw(codes, lengths, bits) if len(lengths) else (codes.copy(), lengths.copy())
-
-    def automaton_size(self, word: Word) -> AutomatonSize:
-        """States and edges of the automaton around a word, on a model of its product with it."""
-        runs = self.language.runs
-        if runs is not None:
-            return product_size(runs, runs.encode(word))
-        automaton = hamming_automaton(word, alphabet=self.alphabet)
-        return AutomatonSize(automaton.state_count, automaton.edge_count)
+        return self._draw(np.ascontiguousarray(flat), sizes, bits or system_bits())
 
     # --- it is what it was built as ------------------------------------------------------------
 
@@ -314,3 +272,8 @@ class Mechanism(CodeLaw):
             f"{type(self).__name__}({self.language!r}, epsilon={spelled(self.epsilon)}, "
             f"adjacency={self.adjacency}, calibration={self.calibration!r})"
         )
+
+
+def proved_again(mechanism: Mechanism) -> Law:
+    """The law of a mechanism with its loss proved once more at the rate that it has: one evaluation, and no search."""
+    return mechanism._calibrated(mechanism.law)

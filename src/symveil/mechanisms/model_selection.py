@@ -34,7 +34,7 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.mechanism import Mechanism, Remarks
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
@@ -101,7 +101,7 @@ def least_error_on_model(choice: MechanismChoice, language: RunLanguage, *, of_m
     >>> rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", 1)]
     >>> words = sv.runs(sv.MarkovChain.from_transitions(rows), length=30, public_start=True)
     >>> found = least_error_on_model(sv.MechanismChoice(epsilon=1, adjacency=1, public_start=True), words)
-    >>> found.name, found.chosen_because.partition(" (")[0]
+    >>> found.name, found.remarks.chosen_because.partition(" (")[0]
     ('exponential', 'expected error 2.57 over uniform words of the model')
     """
     settled = _is_settled(choice, language, of_many_lengths)
@@ -196,8 +196,8 @@ class _Comparison:
     def _certified(self, prospect: _Prospect, others: list[_Prospect]) -> list[_Prospect]:
         """Compare a candidate at the rate that is proved for it; the others that are still worth a search."""
         self._add_certified(prospect)
-        if prospect.mechanism.certified is not None and prospect.mechanism.certified.worst_pair is not None:
-            self._pairs.append(prospect.mechanism.certified.worst_pair)
+        if prospect.mechanism.law.certificate is not None and prospect.mechanism.law.certificate.worst_pair is not None:
+            self._pairs.append(prospect.mechanism.law.certificate.worst_pair)
         if not prospect.certainly_classic:
             return others
         self._add_at_classic_rate([each for each in others if each.has_steps_of(prospect)])
@@ -206,7 +206,7 @@ class _Comparison:
     def _add_certified(self, prospect: _Prospect) -> None:
         """Compare a candidate at its rate; with a larger cap too, where its own costs too much at that rate."""
         self.add(prospect.mechanism, prospect.rank)
-        rate = prospect.mechanism.certified.rate if prospect.mechanism.certified is not None else None
+        rate = prospect.mechanism.law.certificate.rate if prospect.mechanism.law.certificate is not None else None
         if prospect.uncapped is None or rate is None:
             return
         from symveil.calibration.costs.loss import takes_minutes  # noqa: PLC0415 - many loops
@@ -217,7 +217,7 @@ class _Comparison:
             if prospect.mechanism.guarantee.how == "classic" and takes_minutes(prospect.weighting):
                 wanted = replace(wanted, calibration="classic")  # boxes are as wide, what they prove is as little
             wider = type(prospect.mechanism).from_choice(prospect.weighting.language, wanted)
-            wider.of_many_lengths = prospect.mechanism.of_many_lengths
+            wider._of_many_lengths = prospect.mechanism._of_many_lengths
             self.add(wider, prospect.rank)
 
     def _expect_less(self, prospect: _Prospect, rate: Fraction) -> None:
@@ -246,8 +246,7 @@ class _Comparison:
         )
         if beaten:
             reason += "; " + ", ".join(f"{name} {other:.3g}" for other, name in beaten[:3])
-        best.chosen_because = reason
-        best.price_of_grace = self._price_of_grace(chosen.error)
+        best._chosen = Remarks(chosen_because=reason, price_of_grace=self._price_of_grace(chosen.error))
         return best
 
     def _price_of_grace(self, error: float) -> str | None:
@@ -311,8 +310,8 @@ def _plain(choice: MechanismChoice, language: RunLanguage, of_many_lengths: bool
     if named or choice.balanced or choice.step is not None or choice.cap is not None:
         return None
     exponential = Exponential.from_choice(language, choice)
-    exponential.of_many_lengths = of_many_lengths
-    counts = exponential.proved_loss.how == "classic" and can_count(language)
+    exponential._of_many_lengths = of_many_lengths
+    counts = exponential.law.proved.how == "classic" and can_count(language)
     # at ε/2b, with b as it was asked for, also in words that are shorter: that is graceful
     rated = choice if choice.grace is None else replace(choice, calibration="classic")
     return PermuteAndFlip.from_choice(language, rated) if counts else exponential
@@ -330,7 +329,7 @@ def _graceful(choice: MechanismChoice, language: RunLanguage, of_many_lengths: b
     ):
         wanted = replace(choice, mechanism=Exponential.name, balanced=True)
         balanced = Exponential.from_choice(language, wanted)
-        if _is_balanced_quickly(balanced, of_many_lengths) and balanced.certified is not None:
+        if _is_balanced_quickly(balanced, of_many_lengths) and balanced.law.certificate is not None:
             yield balanced
     if choice.calibration == "tight" and (flat := Optimal.flat(language, choice)) is not None:
         yield flat
@@ -372,7 +371,7 @@ def _others(
                 made = _made(kind, language, wanted, choice)
                 if made is None:
                     continue
-                made.of_many_lengths = of_many_lengths
+                made._of_many_lengths = of_many_lengths
                 assert made.weighting is not None  # noqa: S101 - made with one
                 quick = few or (_wastes(plain, made.weighting) and _is_quick(made.weighting, of_many_lengths))
                 if tight and quick:
@@ -404,7 +403,7 @@ def _capped(prospect: _Prospect) -> _Prospect:
         return prospect
     wanted = replace(wanted, cap=cap)
     made = type(prospect.mechanism).from_choice(uncapped.language, wanted)
-    made.of_many_lengths = prospect.mechanism.of_many_lengths
+    made._of_many_lengths = prospect.mechanism._of_many_lengths
     assert made.weighting is not None  # noqa: S101 - made with one
     return _Prospect(made, made.weighting, wanted, uncapped=uncapped)
 

@@ -110,7 +110,7 @@ class Online(Mechanism):
         assert self.law.rate is not None  # noqa: S101 - every such law has one
         return self.law.rate
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """η for every place in which words differ, on every model."""
         return at_least(self.rate * distance)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal, Self
 
@@ -27,7 +28,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_cap
 from symveil.mechanisms.cost_weighted import chosen_cost, read_cost
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters
 from symveil.mechanisms.limits import LIMITS
-from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.mechanism import Mechanism, Remarks
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import NumberedWords, Programme
 from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
@@ -276,9 +277,9 @@ class Optimal(Mechanism):
         _ = self.law  # a worker with another version of the solver would find another one
         return super().__getstate__()
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """Under the graceful promise (d/b)·ε, which is proved of the table."""
-        return at_least(self._budget * distance) if self.beyond == "graceful" else super().loss_beyond(distance)
+        return at_least(self._budget * distance) if self.beyond == "graceful" else super()._loss_beyond(distance)
 
     @computed_once
     def digest(self) -> str:
@@ -319,24 +320,16 @@ class Optimal(Mechanism):
         return {"prior": self.prior, **costs, **beyond, "digest": self.digest}
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What was put right about given costs, and what the swap metric means here."""
-        if self.cost == "swap":
-            return ("cost: swap counts as hamming for mechanism optimal, which has the least wrong symbols of all",)
+    def remarks(self) -> Remarks:
+        """What was put right about given costs, what the swap metric means here, and which words nothing connects."""
         note = self.plain_cost.note if self.plain_cost is not None else ""
-        return (f"costs: {note}",) if note else ()
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether no steps between adjacent words lead from some word to another."""
-        return not all((each.hops >= 0).all() for each in self.programmes)
-
-    @property
-    def given_up(self) -> str | None:
-        """Nothing beyond what any two adjacent steps promise; less where no steps lead from word to word."""
-        if not self.tells_apart:
-            return None
-        return "words that no steps between adjacent words connect can be distinguished almost with certainty"
+        notes = (f"costs: {note}",) if note else ()
+        if self.cost == "swap":
+            notes = ("cost: swap counts as hamming for mechanism optimal, which has the least wrong symbols of all",)
+        if all((each.hops >= 0).all() for each in self.programmes):
+            return replace(super().remarks, notes=notes)
+        given_up = "words that no steps between adjacent words connect can be distinguished almost with certainty"
+        return replace(super().remarks, notes=notes, given_up=given_up, tells_apart=True)
 
     def _numbers(self, words: Codes, *, others: bool = False) -> NDArray[np.int64]:
         """The numbers of words of the language; what is no word of it is refused, or −1 where `others` are allowed."""

@@ -261,9 +261,9 @@ class PermuteAndFlip(DistanceWeighted):
         """Σⁿ itself, where that is the language."""
         return FreeLanguage(self.alphabet, self._length)
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """2η for every place: scores of one released word differ by no more than the distance (B26, its proof)."""
-        return min(super().loss_beyond(distance), at_least(2 * self.rate * distance))
+        return min(super()._loss_beyond(distance), at_least(2 * self.rate * distance))
 
     def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
         """P(w'|w) = p_ℓ Φ(ℓ) itself: its total over the language is 1."""

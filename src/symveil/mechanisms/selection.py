@@ -103,7 +103,7 @@ def select_one_of_many(choice: MechanismChoice, language: Language) -> Mechanism
         _check_together(choice, language)
         return _least_error(choice, language, of_many_lengths=True)
     made = choose_mechanism(choice, language)
-    made.of_many_lengths = True
+    made._of_many_lengths = True
     return made
 
 

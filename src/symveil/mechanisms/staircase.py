@@ -156,11 +156,11 @@ class Staircase(CostWeighted):
     def _shaped(self, cost: Cost) -> Cost:
         return cost.staircase(period=self.period, first_step=self.first_step)
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """On a model 2h⌈Cd/F⌉: costs of one released word differ by Cd at most, and F share a step of height h."""
         largest = self._largest_symbol_cost
         if self.language.graph is None or largest is None:
-            return super().loss_beyond(distance)
+            return super()._loss_beyond(distance)
         return at_least(2 * self.step_height * math.ceil(largest * distance / self.period))
 
     @property

@@ -33,7 +33,6 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.edit_neighbours import EditNeighbours, most_edges
 from symveil.languages.graph import WordGraph
 from symveil.languages.open import BoundedLanguage
-from symveil.languages.run_product import AutomatonSize
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
@@ -41,7 +40,7 @@ from symveil.mechanisms.chains import truncated_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Codes, Lengths, Metric, Word, split_words
+from symveil.models.alphabet import Codes, Lengths, Metric, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
@@ -260,10 +259,10 @@ class TruncatedLevenshtein(Mechanism):
         assert self.law.rate is not None  # noqa: S101 - every such law has one
         return self.law.rate
 
-    def loss_beyond(self, distance: int) -> float:
+    def _loss_beyond(self, distance: int) -> float:
         """2η·min(d, k + 1): scores of one released word differ by no more, and beyond the cutoff by nothing."""
         scored = at_least(2 * self.rate * min(distance, self.cutoff + 1))
-        return min(super().loss_beyond(distance), scored)
+        return min(super()._loss_beyond(distance), scored)
 
     # --- drawing -------------------------------------------------------------------------------
 
@@ -347,11 +346,6 @@ class TruncatedLevenshtein(Mechanism):
         with precision(WEIGHT_PRECISION):
             rounded = [rounded_weight(weight) for weight in self.falling()]
         return [weight for weight, _ in rounded], max(error for _, error in rounded)
-
-    def automaton_size(self, word: Word) -> AutomatonSize:
-        """States and edges of the deterministic automaton around a word: profiles × states of the model, by length."""
-        near = self._around(self.language.encode(word)).near
-        return AutomatonSize(near.state_count, near.edge_count)
 
     def parameters_document(self) -> dict[str, object]:
         """The cutoff and the rate."""

@@ -23,6 +23,7 @@ from symveil.errors import FileError, ParameterError, WordError
 from symveil.formats.sequences.records import as_text, cuts, list_lengths, symbols_of_lists
 from symveil.languages.language import refusal
 from symveil.ledger.units import whole_parts
+from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Codes
 from symveil.numbers.once import computed_once
@@ -123,7 +124,7 @@ def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
         released, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
         batch, new_lengths = plan.times.written(batch, bins, lengths), lengths
     else:
-        released, new_lengths = plan.mechanism.release_checked(codes, lengths, bits)
+        released, new_lengths = plan.mechanism.release_flat(codes, lengths, bits=bits, checked=True)
         if plan.times is not None:
             _, bins = plan.times.drawn(codes, plan.times.bins(batch, lengths), lengths, bits)
             batch = plan.times.written(batch, bins, lengths)
@@ -393,8 +394,8 @@ class Job(ABC, Generic[Plan]):
             Further lengths whose laws the manifest speaks of, given those that occur.
         """
         occurring = np.empty(0, dtype=np.int64) if self.legal_lengths is None else self.legal_lengths
-        lengths = np.union1d(occurring, averaged(occurring)) if self.mechanism.needs_lengths else occurring
-        self.mechanism = self.mechanism.calibrated(lengths)
+        lengths = np.union1d(occurring, averaged(occurring)) if needs_lengths(self.mechanism) else occurring
+        self.mechanism = calibrated(self.mechanism, lengths)
 
     @abstractmethod
     def output(self, tag: str) -> AbstractContextManager[None]:

@@ -25,6 +25,7 @@ from symveil.formats.sequences.rows import SeenNames
 from symveil.formats.sequences.sequence_file import RecordSteps, SequenceFile
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
 from symveil.formats.symbols import reading_advice
+from symveil.mechanisms.by_length import needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.progress import Progress
 from symveil.release.batch import (
@@ -173,7 +174,7 @@ class LocalJob(FileJob[ReleasePlan]):
 
     def look_at_lengths(self, plan: ReleasePlan) -> None:
         """A pass of its own over the file; what is wrong with it is refused here."""
-        if not self.mechanism.needs_lengths:
+        if not needs_lengths(self.mechanism):
             return
         legal = np.empty(0, dtype=np.int64)
         for _, own in self._checked("reading lengths", plan):

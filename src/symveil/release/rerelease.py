@@ -18,6 +18,7 @@ from symveil.errors import FileError, InputError
 from symveil.estimation.substitution_noise import LengthNoise, SubstitutionNoise
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
 from symveil.languages.language import gathered
+from symveil.mechanisms.by_length import of_length, symbol_rate
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
@@ -61,7 +62,7 @@ def noise_of(release: LocalSpec, document: dict[str, Any]) -> SubstitutionNoise:
 def noise_of_mechanism(mechanism: Mechanism) -> SubstitutionNoise:
     """The noise of a mechanism for words over an alphabet, as it works it out now."""
     symbols = len(mechanism.alphabet)
-    rate = mechanism.symbol_rate()
+    rate = symbol_rate(mechanism)
     if rate is not None:
         constant = LengthNoise(symbols=symbols, length=0, rate=float(rate))
         return SubstitutionNoise(symbols=symbols, of_length=lambda _: constant, constant=constant)
@@ -70,7 +71,7 @@ def noise_of_mechanism(mechanism: Mechanism) -> SubstitutionNoise:
 
 def _length_noise(mechanism: Mechanism, length: int) -> LengthNoise:
     symbols = len(mechanism.alphabet)
-    own = mechanism.of_length(length)
+    own = of_length(mechanism, length)
     if own is None or length == 0:
         return LengthNoise(symbols=symbols, length=length, rate=1.0)
     if isinstance(own, Exponential) and own.utility == "distance":
@@ -141,13 +142,13 @@ class Rerelease:
         for length in np.unique(lengths[lengths > 0]).tolist():
             rows = np.flatnonzero(lengths == length)
             words = gathered(codes, lengths, rows, length)
-            drawn, _ = self._made[length].release_checked(words.reshape(-1), lengths[rows], bits)
+            drawn, _ = self._made[length].release_flat(words.reshape(-1), lengths[rows], bits=bits, checked=True)
             released[begins[rows][:, None] + np.arange(length)] = drawn.reshape(words.shape)
         return released
 
     def mechanism(self, length: int) -> Mechanism:
         """The mechanism that released words of this length."""
-        made = self._release.mechanism.of_length(length)
+        made = of_length(self._release.mechanism, length)
         if made is None:
             raise FileError(self._where, expected="words that the model has", found="others")
         return made
@@ -175,8 +176,9 @@ class Rerelease:
             return False
         if law["cost"] == "hamming":
             return True  # e^{−ηd}, and all mixtures of such: the inverse utility too
-        weights = own.run_weights
-        return weights is not None and is_positive(weights.costs, float(weights.rate), len(own.alphabet))
+        if own.weighting is None or law.rate is None:
+            return False
+        return is_positive(own.weighting.weights(law.rate).costs, float(law.rate), len(own.alphabet))
 
 
 def _is_flat(law: Law) -> bool:

@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions, secret_lengths_in_long_form
 from symveil.formats.symbols import check_separable
+from symveil.mechanisms.by_length import needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.batch import Ask, Job, OnUnknown, ReleasePlan, Written
 from symveil.release.spark_records import PERSON, SparkRecords, quoted
@@ -136,7 +137,7 @@ class SparkJob(Job[ReleasePlan]):
     def look_at_lengths(self, plan: ReleasePlan) -> None:
         """Where laws depend on lengths they are counted here: tasks are handed the laws, and search for none."""
         del plan
-        if self.mechanism.needs_lengths:
+        if needs_lengths(self.mechanism):
             self.lengths = self.legal_lengths = self._lengths_in_input()
 
     def _lengths_in_input(self) -> NDArray[np.int64]:

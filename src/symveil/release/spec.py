@@ -32,6 +32,7 @@ from symveil.laws.parameters import require_spellable
 from symveil.laws.protection import Protection, protection
 from symveil.ledger.composition import pure_loss, symbol_loss
 from symveil.ledger.units import Unit, charged_units, shown_units
+from symveil.mechanisms.by_length import length_classes, loss_curve, of_length, symbol_rate
 from symveil.mechanisms.calibrate import RowLaws, law_rows, mechanism_by_rows
 from symveil.mechanisms.choice import BY_NAME, MechanismChoice
 from symveil.mechanisms.mechanism import LengthClass, Mechanism
@@ -196,7 +197,7 @@ class LocalSpec(ReleaseSpec):
     @property
     def loss(self) -> str:
         """The loss itself where it is known for words of every length, else that of any mechanism with this ε."""
-        rate = self.mechanism.symbol_rate() if self.times is None else None
+        rate = symbol_rate(self.mechanism) if self.times is None else None
         return pure_loss(self.budget) if rate is None else symbol_loss(rate, len(self.alphabet), 1)
 
     def whole_loss(self, *, proved: bool = True) -> Callable[[int], float]:
@@ -221,14 +222,14 @@ class LocalSpec(ReleaseSpec):
 
         def of_words(length: int) -> float:
             if mechanism.metric == "levenshtein":
-                largest = mechanism.curve(np.empty(0, dtype=np.int64)).largest
+                largest = loss_curve(mechanism, np.empty(0, dtype=np.int64)).largest
                 return math.inf if largest is None else mechanism.loss_at(largest)
             if length == 0:
                 return 0.0
             if not proved:
                 return mechanism.loss_at(length)
-            own = mechanism.of_length(length)
-            return math.inf if own is None else mechanism.curve(np.array([length])).bound(length)
+            own = of_length(mechanism, length)
+            return math.inf if own is None else loss_curve(mechanism, np.array([length])).bound(length)
 
         return loss
 
@@ -304,7 +305,7 @@ class LocalSpec(ReleaseSpec):
 
     def promised(self, lengths: NDArray[np.int64], *, charged: bool) -> dict[str, Any]:
         """What follows from the mechanism and the public lengths: said in the manifest, computed again by the check."""
-        classes = self.mechanism.classes(lengths)
+        classes = length_classes(self.mechanism, lengths)
         rates = {each.rate for each in classes}
         names = {each.mechanism for each in classes}
         near, share = self.middle_protection(lengths), self.hidden_share(lengths)
@@ -319,7 +320,7 @@ class LocalSpec(ReleaseSpec):
             "guarantee": {
                 "epsilon": max((each.guarantee.epsilon for each in classes), default=0.0),
                 "how": how,
-                "loss_at": self.mechanism.curve(lengths).rows(),
+                "loss_at": loss_curve(self.mechanism, lengths).rows(),
             },
             "classes": [_class_document(each) for each in classes],
             "law": law_rows(self.mechanism, lengths),

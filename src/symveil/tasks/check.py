@@ -35,6 +35,7 @@ from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
+from symveil.mechanisms.by_length import length_classes, of_length
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import percent, spelled
@@ -260,7 +261,7 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     epsilon = release.choice.epsilon
     if release.times is not None and release.times.share is not None:
         epsilon *= 1 - release.times.share  # the law of the times was compared with the rest when it was read
-    if not all(each.guarantee.within(epsilon) for each in release.mechanism.classes(known)):
+    if not all(each.guarantee.within(epsilon) for each in length_classes(release.mechanism, known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
 
@@ -277,7 +278,7 @@ def _parameters(release: LocalSpec, document: dict[str, Any]) -> Check:
 def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
     """What the parameters ask for otherwise than a law has it."""
     choice, length = release.choice, row["lengths"][1]
-    made = release.mechanism if choice.metric == "levenshtein" else release.mechanism.of_length(length)
+    made = release.mechanism if choice.metric == "levenshtein" else of_length(release.mechanism, length)
     if made is None or made.name != row["mechanism"]:
         return
     wanted, named = (

@@ -49,7 +49,7 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
         )
     if not mechanism.guarantee.within(mechanism.epsilon):
         doubts_listed.append("this mechanism loses more than was asked for: it is not private")
-    if mechanism.tells_apart:
+    if mechanism.remarks.tells_apart:
         doubts_listed += given_up_notes(mechanism)
     return doubts_listed + large_loss(mechanism.epsilon) + thin_protection(protection)
 
@@ -404,5 +404,6 @@ def given_up_notes(mechanism: Mechanism) -> list[str]:
     >>> given_up_notes(sv.Exponential(words, epsilon=4, adjacency=1, cost="swap", cap=3))[0][:51]
     'given up: words that differ in more than one symbol'
     """
-    price = [] if mechanism.price_of_grace is None else [mechanism.price_of_grace]
-    return price if mechanism.given_up is None else [f"given up: {mechanism.given_up}", *price]
+    remarks = mechanism.remarks
+    price = [] if remarks.price_of_grace is None else [remarks.price_of_grace]
+    return price if remarks.given_up is None else [f"given up: {remarks.given_up}", *price]

@@ -17,6 +17,8 @@ from symveil.laws.protection import Protection, protection
 from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.attacker_versions import attacker_of_versions
 from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
+from symveil.mechanisms.by_length import of_length
+from symveil.mechanisms.calibrate import automaton_size
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Word
@@ -62,7 +64,7 @@ class PublicAverages(Reported):
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
-        proof = self.mechanism.certified
+        proof = self.mechanism.law.certificate
         return {
             **_common(self),
             "length": self.mechanism.length,
@@ -198,7 +200,7 @@ class Explanation(Reported):
     @property
     def certificate(self) -> CertifiedRate | None:
         """The proof behind the mechanism's rate."""
-        return self.mechanism.certified
+        return self.mechanism.law.certificate
 
     def document(self) -> dict[str, object]:
         """The JSON form of the contract."""
@@ -252,7 +254,7 @@ class Explanation(Reported):
         report = facts_report("What would be released", facts, _law_section(law))
         classic = no_better_than_classic(mechanism.guarantee.how, mechanism.calibration)
         warnings = (*doubts(mechanism, self.protection), *hides_little(self.attacker))
-        return replace(report, notes=(*mechanism.notes, *classic), warnings=warnings)
+        return replace(report, notes=(*mechanism.remarks.notes, *classic), warnings=warnings)
 
 
 def _common(result: PublicAverages | Explanation) -> dict[str, object]:
@@ -272,8 +274,8 @@ def _common(result: PublicAverages | Explanation) -> dict[str, object]:
         **({"attacker_of_versions": result.versions.document()} if result.versions else {}),
         "protection": result.protection.document() if result.protection else None,
         "parameters": mechanism.parameters_document(),
-        "given_up": mechanism.given_up,
-        "chosen_because": mechanism.chosen_because,
+        "given_up": mechanism.remarks.given_up,
+        "chosen_because": mechanism.remarks.chosen_because,
     }
 
 
@@ -302,13 +304,13 @@ def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True, coun
     ['1', '18', '60', '41', '1']
     """
     length = len(mechanism.language.encode(word))
-    mechanism = mechanism.of_length(length) or mechanism  # where each length has one of its own, that one
+    mechanism = of_length(mechanism, length) or mechanism  # where each length has one of its own, that one
     language = mechanism.language
     return Explanation(
         mechanism=mechanism,
         length=length,
         law=mechanism.distances(word),
-        automaton=mechanism.automaton_size(word),
+        automaton=automaton_size(mechanism.law, word),
         protection=protection(language, mechanism.adjacency),
         bound=least_possible(mechanism) if bounded else None,
         attacker=attacker_view(mechanism) if bounded else None,
@@ -337,9 +339,9 @@ def _promise_facts(mechanism: Mechanism) -> list[tuple[str, str]]:
 def _choice_facts(mechanism: Mechanism) -> list[tuple[str, str]]:
     """Why a mechanism was chosen, and what that costs."""
     reasons = (
-        ("chosen", mechanism.chosen_because),
-        ("given up", mechanism.given_up),
-        ("price", mechanism.price_of_grace),
+        ("chosen", mechanism.remarks.chosen_because),
+        ("given up", mechanism.remarks.given_up),
+        ("price", mechanism.remarks.price_of_grace),
     )
     return [(name, text) for name, text in reasons if text]
 

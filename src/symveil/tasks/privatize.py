@@ -33,11 +33,12 @@ from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.symbols import reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
+from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, split_words
 from symveil.parameters import described, shows_fields
-from symveil.randomness import BitSource, new_release_key, system_bits
+from symveil.randomness import BitSource, new_release_key
 from symveil.release.batch import ReleasePlan, Written, check_batch
 from symveil.release.local import release_batches
 from symveil.release.spec import LocalSpec
@@ -237,10 +238,10 @@ def _private_table(
         unit=f"{file.file}: {file.unit}",
         advice=reading_advice(mechanism.alphabet, file.separator),
     )
-    if mechanism.needs_lengths:
+    if needs_lengths(mechanism):
         legal = [check_batch(batch, plan) for batch in file.records()]
         lengths = np.unique(np.concatenate([_NO_LENGTHS, *legal]))
-        plan = replace(plan, mechanism=mechanism.calibrated(lengths))
+        plan = replace(plan, mechanism=calibrated(mechanism, lengths))
     batches = [private for _, private in release_batches(file.records(), plan)]
     if not batches:
         return without_rows(frame, file.names(), file.written), np.empty(0, dtype=np.int64), file
@@ -267,8 +268,8 @@ def _private_words(words: Any, choice: MechanismChoice, built: Mechanism, bits: 
     if wrong.any():
         number = int(np.argmax(wrong > 0))
         raise _refused(number, rows[number], language)
-    built = built.calibrated(np.unique(lengths))
-    released, new_lengths = built.release_checked(codes, lengths, bits or system_bits()) if rows else (codes, lengths)
+    built = calibrated(built, np.unique(lengths))
+    released, new_lengths = built.release_flat(codes, lengths, bits=bits, checked=True) if rows else (codes, lengths)
     parts = zip(split_words(released, new_lengths), sources, strict=True)
     return [decode(part, language.alphabet, like=source) for part, source in parts]
 

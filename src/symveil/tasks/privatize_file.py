@@ -336,7 +336,7 @@ def release_file(
         already_done=finished.already_done,
         persons=None if bill is None else bill.persons,
         largest_charge=charged,
-        notes=(*notes, *release.mechanism.notes, *given_up_notes(release.mechanism)),
+        notes=(*notes, *release.mechanism.remarks.notes, *given_up_notes(release.mechanism)),
         warnings=(
             *large_loss(choice.epsilon, charged),
             *large_dropped_share(finished.manifest["counts"]),

@@ -81,7 +81,7 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
     length = len(mechanism.language.encode(word))
     refuse_thin(mechanism.language, mechanism.adjacency, [length], thin=thin)
-    released = mechanism.release_copies(word, count)
+    released = mechanism.release_many([word] * count)
     # Basic composition. A mechanism that loses more than its nominal ε is charged what it loses.
     guarantee = mechanism.guarantee
     total = math.inf if guarantee.loss is None else at_least(max(mechanism.epsilon, guarantee.loss) * count)
@@ -225,4 +225,4 @@ def audit_choice(
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)
-    return AuditReport(verdict, law.law.tells_nothing, tuple(law.notes), choice.metric)
+    return AuditReport(verdict, law.law.tells_nothing, tuple(law.remarks.notes), choice.metric)

@@ -360,8 +360,9 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         *published,
         *promise_lines(mechanism, "trip", view, protection(mechanism.language, mechanism.adjacency)),
     ]
-    if mechanism.given_up and not mechanism.tells_apart:
-        promised.append(Text(Marked((f"Given up: {mechanism.given_up}.",)), "quiet"))
+    remarks = mechanism.remarks
+    if remarks.given_up and not remarks.tells_apart:
+        promised.append(Text(Marked((f"Given up: {remarks.given_up}.",)), "quiet"))
     whole = f"All {len(roads):,} roads. The other pictures show the part that is driven."
     sections = (
         Section("What is promised", tuple(promised)),
