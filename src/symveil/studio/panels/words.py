@@ -96,7 +96,7 @@ _FIRST = ("beyond", "mechanism", "max_length", "cost", "cap", "costs", "calibrat
 _OF_ONE_LENGTH = "|".join(names("hamming"))
 
 # On a large model each answer takes long: preparing all of them would keep the worker from other panels for an hour.
-_SLOW, _SLOW_STEPS = 4.0, 3  # seconds, times
+_SLOW, _SLOW_STEPS, _TOO_LONG = 4.0, 3, 20.0  # seconds of the processor, times, seconds
 
 
 class PreparingPanel(Panel):
@@ -115,7 +115,7 @@ class PreparingPanel(Panel):
         if self.answer is None or not self.answer.document:
             return  # b is still to be chosen
         others = self._others()
-        if others != self._prepared and self.values["source"] != "alphabet" and self._took <= _SLOW:
+        if others != self._prepared and self.values["source"] != "alphabet" and self._took <= _TOO_LONG:
             self._prepared, self._ready = others, {}
             background_tasks.create(self._prepare(others), name="studio prepares")
 
