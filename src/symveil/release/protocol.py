@@ -94,7 +94,7 @@ class Settings:
 
 
 def _difference(name: str, before: object, after: object) -> str:
-    shown = [str(value) for value in (before, after)]
+    shown = ["not given" if value is None else str(value) for value in (before, after)]
     if max(map(len, shown)) > _LONGEST_SHOWN:  # a digest, or many columns
         return f"another {name}"
     return f"another {name} ({shown[0]} then, {shown[1]} now)"

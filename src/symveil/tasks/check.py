@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.mechanisms.by_length import length_classes, of_length
 from symveil.mechanisms.choice import AUTO
-from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.cost_weighted import read_cost
 from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
@@ -107,7 +107,8 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
         try:
             checks.append(_guarantee(release, document, None if content is None else content.lengths))
             if release.policy is None and release.times is None and not is_of_0_2(document):
-                checks.append(_parameters(release, document))
+                faults = (fault for row in document["law"] for fault in _contradictions(release, row))
+                checks += [Check("parameters", False, fault) for fault in islice(faults, 1)]
         except SymveilError as error:  # what is claimed of a rate is not proved
             checks.append(Check("guarantee", False, str(error)))
             content = None
@@ -266,51 +267,39 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
 
 
-def _parameters(release: LocalSpec, document: dict[str, Any]) -> Check:
-    """Whether the laws are such as the parameters ask for. Nothing is searched for.
+def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
+    """What the parameters ask for otherwise than a law has it. Nothing is searched for.
 
     With auto laws may have costs of their own, and a tight rate on a model may be any that is proved.
     """
-    fault = next((fault for row in document["law"] for fault in _contradictions(release, row)), None)
-    return Check("parameters", fault is None, "the laws follow from them" if fault is None else fault)
-
-
-def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
-    """What the parameters ask for otherwise than a law has it."""
     choice, length = release.choice, row["lengths"][1]
     made = release.mechanism if choice.metric == "levenshtein" else of_length(release.mechanism, length)
     if made is None or made.name != row["mechanism"]:
         return
-    wanted, named = (
-        type(made).from_choice(made.language, replace(choice, mechanism=made.name)),
-        choice.mechanism != AUTO,
-    )
-    costs = {"cost": choice.cost is not None, "balanced": choice.balanced, "cap": choice.cap is not None}
-    for name in ("prior", *(cost for cost, given in costs.items() if named or given)):
-        asked, own = _parameter(wanted, name), _parameter(made, name)
-        if asked != own:
-            yield f"{name}: the law of words of {length} symbols has {own}, which is not what they ask for, {asked}"
+    wanted = partial(type(made).from_choice, made.language, replace(choice, mechanism=made.name))  # of some a search
+    named, cost = choice.mechanism != AUTO, getattr(made, "plain_cost", None)
+    pairs: list[tuple[str, object, object]] = [("prior", getattr(made, "prior", choice.prior), choice.prior)]
+    if named or choice.balanced:
+        pairs.append(("balanced", getattr(made, "balanced", False), choice.balanced))
+    if cost is not None and (named or choice.cost is not None):  # what swap means to the optimal mechanism has none
+        pairs.append(("cost", getattr(made, "cost", None), read_cost(choice.cost, choice.costs)))
+        if row.get("cost") == "swap":
+            pairs.append(("cap", cost.largest, getattr(wanted(), "plain_cost", cost).largest))
+    for name, own, requested in pairs:
+        if own != requested:
+            has, wants = ("none" if each is None else str(each).lower() for each in (own, requested))
+            yield f"{name}: the law of words of {length} symbols has {has}, which is not what they ask for, {wants}"
     is_formula = made.language.homogeneous and (choice.calibration == "classic" or made.name in _CLOSED_FORMS)
     if is_formula or (named and choice.calibration == "classic"):
-        rates = [each.law.rate for each in (made, wanted)]
+        rates = [each.law.rate for each in (made, wanted())]
         if rates[0] != rates[1]:
-            own, asked = ("none" if rate is None else spelled(rate) for rate in rates)
+            has, wants = ("none" if rate is None else spelled(rate) for rate in rates)
             which = choice.calibration
-            yield f"calibration: the law of words of {length} symbols has the rate {own}, {which} is {asked}"
+            yield f"calibration: the law of words of {length} symbols has the rate {has}, {which} is {wants}"
 
 
 _CLOSED_FORMS = ("exponential", "staircase")
 """Mechanisms whose tight rate over an alphabet is a formula."""
-
-
-def _parameter(mechanism: Mechanism, name: str) -> str:
-    """What a mechanism was made with, as text; of a cap left open the one that it means."""
-    cost = getattr(mechanism, "plain_cost", None)
-    if name == "cap":
-        return "none" if cost is None or cost.largest is None else spelled(cost.largest)
-    if name == "cost" and cost is None:
-        return "hamming"  # what swap means to the optimal mechanism
-    return str(getattr(mechanism, name, None)).lower()
 
 
 def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:

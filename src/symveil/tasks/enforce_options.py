@@ -100,18 +100,8 @@ def release_log(
 ) -> FileRelease:
     """A log through the policy private, by the protocol of a release.
 
-    Parameters
-    ----------
-    enforcement
-        A system under the policy private.
-    source, out
-        The log, and the file to write: of the same format and form.
-    columns
-        How the log is read; `person` says whose budget an observation is charged to.
-    run
-        How it is released: ledger, over_budget, release_id.
-    system_file
-        Where the system was read from; the manifest has its plain name, and `check` looks for it beside the manifest.
+    `columns.person` says whose budget an observation is charged to. The manifest has the plain name of `system_file`,
+    which `check` looks for beside the manifest.
     """
     if not _same_format(source, out):
         raise ParameterError("out", expected=f"a file name ending in {suffix(source)}, as the log's", found=out.name)
@@ -306,7 +296,7 @@ class FunctionOptions:
     against: str | None = field(
         default=None,
         metadata=declared(
-            "With insertion, edit: an observer who knows the function, or not; default: informed if one is found.",
+            "With insertion, edit: whether the attacker knows the function; default: informed if one is found.",
             label="Against an observer",
             domain=OneOf(labels={"informed": "who knows the function", "unaware": "who does not"}),
         ),
@@ -314,7 +304,7 @@ class FunctionOptions:
     insertable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: an event that may be inserted; default: all. Repeatable.",
+            "With insertion, edit: an event to insert; default: all. Repeatable.",
             label="Events that may be inserted",
             domain=_EVENT,
         ),
@@ -322,7 +312,7 @@ class FunctionOptions:
     erasable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: an event that may be left out; default: all. Repeatable.",
+            "With edit: an event to leave out; default: all. Repeatable.",
             label="Events that may be left out",
             domain=_EVENT,
         ),
@@ -330,7 +320,7 @@ class FunctionOptions:
     controllable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With supervisor: an event that can be disabled; default: those that MODEL calls controllable. Repeatable.",
+            "With supervisor: an event to disable; default: the controllable ones of MODEL. Repeatable.",
             label="Events that can be prevented",
             domain=_EVENT,
         ),
@@ -338,7 +328,7 @@ class FunctionOptions:
     insert_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: what an inserted event costs; find the cheapest. Repeatable.",
+            "With insertion, edit: the cost of an inserted event; find the cheapest. Repeatable.",
             label="Costs of inserted events",
             domain=_EVENT_COST,
         ),
@@ -346,7 +336,7 @@ class FunctionOptions:
     erase_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: what leaving an event out costs; find the cheapest function. Repeatable.",
+            "With edit: the cost of an event left out; find the cheapest. Repeatable.",
             label="Costs of events left out",
             domain=_EVENT_COST,
         ),
