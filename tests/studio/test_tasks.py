@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from decimal import Decimal, localcontext
@@ -32,18 +31,17 @@ from symveil.pictures.maps import road_map_svg
 from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
-from symveil.studio.forms import Form, Scale
+from symveil.studio.forms import Form
 from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
-from symveil.studio.panels import words as words_panel
 from symveil.studio.panels.files import AnswersPanel, FilePanel, LedgerPanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
-from symveil.studio.panels.words import ComparePanel, MapPanel, PreparingPanel, ReleasePanel
+from symveil.studio.panels.words import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import compare as averages_task
 from symveil.studio.tasks.compare import Averages, average_more
 from symveil.studio.tasks.subject import factor, promise
-from symveil.studio.worker import Task, TaskHandle
+from symveil.studio.worker import Task
 from symveil.tasks import explain as public_averages
 from symveil.tasks import opacity as opacity_workflow
 from symveil.tasks.privatize_file import privatize_file
@@ -493,53 +491,3 @@ def test_a_proof_that_gains_nothing_is_called_so() -> None:
     assert said in str(promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1), "trip"))
     asked_for = str(promise(sv.PermuteAndFlip(trips, epsilon=1, adjacency=1, calibration="classic"), "trip"))
     assert said not in asked_for and "Classic: the bound that the papers give" in asked_for
-
-
-# --- answers that are prepared -----------------------------------------------------------------------
-
-
-class _Inside:
-    """A worker that computes in this process, and notes for which ε it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def run(self, task: Task, *arguments, handle: TaskHandle | None = None):
-        self.asked.append(arguments[-1]["epsilon"])
-        return task(*arguments, silent)
-
-
-@pytest.mark.parametrize("kind", [ReleasePanel, MapPanel])
-def test_moving_the_slider_finds_answers_ready(kind: type[PreparingPanel], monkeypatch) -> None:
-    panel, quick, patient = object.__new__(kind), _Inside(), _Inside()
-    panel.studio = SimpleNamespace(quick=quick, patient=patient)
-    panel.client = SimpleNamespace(has_socket_connection=True, run_javascript=lambda _code: None)
-    panel.values = {**kind.defaults, "source": "network", "mechanism": "permute-and-flip", "epsilon": "6"}
-    jobs = []
-    monkeypatch.setattr(words_panel.background_tasks, "create", lambda job, name: jobs.append(job))
-    monkeypatch.setattr(words_panel, "EPSILON", Scale.of("5.9", "6.1", "0.1"))
-
-    def ask(**values: str) -> Answer:
-        panel.values |= values
-        panel.answer = asyncio.run(panel._computed(TaskHandle(None)))
-        panel.answered()
-        return panel.answer
-
-    ask()
-    (job,) = jobs
-    asyncio.run(job)
-    assert quick.asked == ["6"] and patient.asked == ["6", "5.9", "6.1"]
-    for epsilon in ("5.9", "6.1", "6"):
-        answer = ask(epsilon=epsilon)
-        assert dict(answer.marks)["epsilon"] == epsilon
-        assert dict(answer.marks)["guarantee"] == dict(kind.task(panel._question(), silent).marks)["guarantee"]
-    assert quick.asked == ["6"] and len(jobs) == 1  # all of them were ready
-    ask(epsilon="6.05")
-    assert quick.asked == ["6", "6.05"]
-    other = ask(epsilon="6.1", trip=" ".join(TRIP[:5]))  # another trip: nothing of the first one is shown
-    assert quick.asked == ["6", "6.05", "6.1"] and len(jobs) == 2
-    assert dict(other.marks)["error"] != dict(answer.marks)["error"]
-    panel.values |= {"source": "alphabet"}
-    panel.answered()
-    jobs[1].close()
-    assert len(jobs) == 2  # nothing is prepared where answers take no time
