@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import csv
 import html
 import io
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,8 @@ import symveil as sv
 from symveil.cli.main import cli
 from symveil.examples.paper_systems import example_4, pin_checker
 from symveil.numbers.rationals import counted, epsilon_text, factor, share_of_symbols
-from symveil.reports.page import Reported, part_html, report_page, text_html
+from symveil.pictures.maps import flows_svg, road_map_svg
+from symveil.reports.page import Reported, notebook_html, part_html, report_page, text_html
 from symveil.reports.report import (
     Facts,
     Headline,
@@ -28,7 +32,8 @@ from symveil.reports.report import (
     Text,
     facts_report,
 )
-from symveil.reports.terminal import report_text
+from symveil.reports.terminal import report_text, table_text
+from symveil.studio.answer import Answer, card
 from symveil.tasks.explain import average_over_model, explain_word
 from symveil.tasks.learn import learn_file
 from symveil.tasks.symbols import position_symbols, symbols_file
@@ -264,3 +269,53 @@ def test_a_command_that_shows_a_report_prints_no_table_itself() -> None:
         }
         parts = {f"symveil.reports.report.{each}" for each in ("Facts", "Headline", "Section", "Table", "Text")}
         assert not imported & {*parts, "rich.table.Table"}, path.name
+
+
+@pytest.mark.parametrize("text", ["a [/x] b", "[link=http://evil]click[/link]", "[bold]x", ":smile:", "\\[a]"])
+def test_a_terminal_shows_brackets_as_they_are(text: str) -> None:
+    """Names of files, columns and symbols reach headings: a closing bracket ended the program, others were links."""
+    shown = table_text(text, (text, "n"), [(text, "1")], io.StringIO(), width=200, looking=True)
+    assert len(re.findall(re.escape(text), shown)) == 3 and "\x1b]8" not in shown
+
+
+class _Tags(HTMLParser):
+    """The elements of a page, each with the names of its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, tuple(name for name, _ in attrs)))
+
+
+def test_a_page_has_no_element_that_a_name_brings() -> None:
+    """Every text of a report is text on the page, whatever it says."""
+    evil = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>"
+    marked = Marked((evil, evil))
+    parts = (
+        Headline(evil, evil, evil),
+        Headline(evil, marked),
+        Text(evil),
+        Text(marked, "command"),
+        Facts(((evil, evil),)),
+        Table.from_rows((evil, "n"), [(marked, evil)], words=(0,)),
+        Picture(road_map_svg({evil: ((0, 0), (1, 1))}, [evil], title=evil), evil, caption=evil),
+        Picture(flows_svg({evil: ((0, 0), (1, 1))}, {(evil, evil): 1.0}, title=evil), evil, caption=evil),
+        Listing((evil, evil)),
+    )
+    report = Report(title=evil, lead=evil, sections=(Section(evil, parts),), notes=(evil,), warnings=(evil,))
+    for page in (report_page(report), notebook_html(report), *map(card, report.sections)):
+        seen = _Tags()
+        seen.feed(page)
+        names = {tag for tag, _ in seen.tags}
+        assert "script" not in names and "img" not in names and {"table", "svg", "li"} <= names
+        assert not any(name.startswith("on") for _, attributes in seen.tags for name in attributes)
+
+
+def test_a_table_that_is_downloaded_runs_nothing_in_a_spreadsheet() -> None:
+    """Symbols that begin a formula become text; numbers, also negative ones, stay what they are."""
+    rows = (("=1+1", -2.5, "-3"), ("@sum(a)", 1, "plain"))
+    answer = Answer(report=Report(title="t", sections=()), document={}, columns=("+name", "n", "m"), rows=rows)
+    read = list(csv.reader(io.StringIO(answer.csv())))
+    assert read == [["'+name", "n", "m"], ["'=1+1", "-2.5", "'-3"], ["'@sum(a)", "1", "plain"]]

@@ -22,6 +22,7 @@ from symveil.examples.paper_systems import TRIP, example_4, network_coordinates,
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
 from symveil.formats.shapes import read_coordinates
+from symveil.languages.edit_distance import edit_distance
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent
@@ -244,9 +245,8 @@ def test_degrees_are_degrees(tmp_path: Path) -> None:
 
 
 def test_wrong_roads_cost_by_the_places_of_a_file(tmp_path: Path) -> None:
-    """The Map panel has the parameters of the command line that are about trips: costs from a map among them."""
-    assert {"places", "metres_per_unit", "costs"} <= MapPanel.defaults.keys()
-    assert MapPanel.defaults.keys().isdisjoint({"metric", "max_length"})
+    """The Map panel has the parameters of the command line: costs from a map and lengths that are secret among them."""
+    assert {"places", "metres_per_unit", "costs", "metric", "max_length"} <= MapPanel.defaults.keys()
     places = tmp_path / "places.csv"
     middles = {name: ((a + c) / 2, (b + d) / 2) for name, ((a, b), (c, d)) in network_coordinates().items()}
     places.write_text("state,x,y\n" + "".join(f'"{name}",{x:.3f},{y:.3f}\n' for name, (x, y) in middles.items()))
@@ -281,6 +281,34 @@ def test_a_map_does_not_wait_minutes_for_a_certificate() -> None:
     few = {**values, "trip": " ".join(TRIP[:3])}
     certified = task_of(MapPanel)(few, lambda *_: None)  # all pairs of so few words are compared at once
     assert certified.document["guarantee"]["how"] == "exact" and "at the published rate" not in certified.html()
+
+
+def test_private_trips_of_other_lengths_on_the_map() -> None:
+    """Where lengths are secret trips are laid against the true one and can all be driven; without roads they cannot."""
+    values = {**MapPanel.defaults, "metric": "levenshtein", "epsilon": "1", "samples": "6"}
+    answer = task_of(MapPanel)(values, silent)
+    document, page = answer.document, answer.html()
+    trips = [each["trip"] for each in document["released"]]
+    assert {len(trip) for trip in trips} != {len(TRIP)} and max(map(len, trips)) <= 16
+    code = {name: index for index, name in enumerate(road_network().states)}
+    for each in (*document["released"], document["without_the_model"]):
+        own, true = ([code[road] for road in trip] for trip in (each["trip"], TRIP))
+        assert each["changed"] == edit_distance(own, true)
+    assert all(each["broken_turns"] == 0 for each in document["released"])
+    assert document["without_the_model"]["broken_turns"] > 0
+    assert "is hidden as well" in page and "<th>edits</th>" in page.replace(' scope="col"', "")
+
+
+def test_a_release_does_not_wait_minutes_for_a_certificate() -> None:
+    """As on the map; over an alphabet, where a loss is known at once, and for costs that are named nothing changes."""
+    values = {**ReleasePanel.defaults, "source": "network", "mechanism": "staircase"}
+    with counted_searches() as searches:
+        answer = task_of(ReleasePanel)(values, silent)
+    assert not searches.names
+    assert dict(answer.marks)["how"] == "classic" and "at the published rate" in answer.html()
+    for others in ({"source": "alphabet"}, {"trip": " ".join(TRIP[:3])}):
+        certified = task_of(ReleasePanel)({**values, **others}, silent)
+        assert dict(certified.marks)["how"] != "classic" and "at the published rate" not in certified.html()
 
 
 # --- answers from a private file -------------------------------------------------------------------

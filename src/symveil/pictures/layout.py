@@ -1,6 +1,7 @@
 """From a diagram to coordinates: where nodes, arrows and texts go on the sheet.
 
-The way of each edge: straight where it can be, bent around nodes, in a lane over several columns, a loop.
+Where the texts of a picture go: values beside nodes, labels and annotations along edges. Of several places the first
+that touches nothing is taken, else the least crowded.
 """
 
 from __future__ import annotations
@@ -8,137 +9,201 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from symveil.pictures.bezier import Outline, Path, Point, Points, line, loop, through
-from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.bezier import SAMPLES, Outline, Path, Point, Points, line, route
+from symveil.pictures.diagram import Diagram, Node
 from symveil.pictures.text import width
-from symveil.pictures.writing import (
-    LINE_HEIGHT,
-    VALUE_SIZE,
-    Box,
-    Obstacles,
-    PlacedText,
-    along_edge,
-    beside_node,
-    beyond_loop,
-    breadth,
-)
 
-_LOOP_REACH = 34.0  # how far a loop rises above its node
-
-_BEND = 26.0
-_SECOND_LOOP = 26.0
-_LOOP_HALF_WIDTH = 18.0
-_CLEARANCE = 8.0
-_SAMPLES = 64
+_CLEARANCE = 1.5
+_CELL = 48.0
 
 
-def route(
-    edges: Sequence[Edge],
-    centres: Mapping[Hashable, Point],
-    outline: Outline,
-    *,
-    spot: Callable[[int, float], Point],
-    entries: Sequence[Points] = (),
-) -> list[Path]:
-    """A path from centre to centre for each edge; `spot` tells where a place of the grid lies on the sheet.
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle around (x, y), turned clockwise by `angle` degrees."""
 
-    Among edges that share both ends each gets a bend of its own; the bend is the smallest one that
-    keeps clear of the other nodes and of the arrows from nowhere (`entries`). Loops come last and
-    choose the emptier side of their node.
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float = 0.0
+
+    def grid(self) -> Points:
+        """Points all over the box, close enough that no line of text slips between them."""
+        across = np.linspace(-self.width / 2, self.width / 2, max(3, math.ceil(self.width / 5)))
+        down = np.linspace(-self.height / 2, self.height / 2, max(3, math.ceil(self.height / 5)))
+        local = np.stack(np.meshgrid(across, down), axis=-1).reshape(-1, 2)
+        turn = math.radians(self.angle)
+        rotation = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+        return np.asarray(local @ rotation + (self.x, self.y))
+
+
+class Obstacles:
+    """What is already on the sheet, as a cloud of points. Grows while a picture is laid out.
+
+    The points are kept by the cell of a coarse grid they lie in, so that a text asks its
+    neighbourhood only and a picture of a thousand edges is still quick.
     """
-    together: dict[frozenset[Hashable], int] = defaultdict(int)
-    for edge in edges:
-        if not edge.via:
-            together[frozenset((edge.source, edge.target))] += 1
-    order = {key: number for number, key in enumerate(centres)}
-    taken: dict[frozenset[Hashable], set[float]] = defaultdict(set)
-    paths: dict[int, Path] = {}
-    for number, edge in enumerate(edges):
-        if edge.source == edge.target:
-            continue
-        source, target = centres[edge.source], centres[edge.target]
-        ends = frozenset((edge.source, edge.target))
-        others = np.array([centre for key, centre in centres.items() if key not in ends]).reshape(-1, 2)
-        is_clear = partial(_is_clear, others=others, outline=outline, entries=entries)
-        if edge.via:
-            spots = [spot(*row_column) for row_column in edge.via]
-            lane, level = (_lane(source, target, spots, outline, level_ends=level) for level in (False, True))
-            paths[number] = lane if is_clear(lane) else level
-            continue
-        # A bend is to the left of its edge; seen from the other end it is to the right.
-        sense = 1.0 if order[edge.source] < order[edge.target] else -1.0
-        free = [bend for bend in _bends(together[ends]) if bend * sense not in taken[ends]]
-        bend = next((bend for bend in free if is_clear(line(*source, *target, bend=bend))), free[0])
-        taken[ends].add(bend * sense)
-        paths[number] = line(*source, *target, bend=bend)
-    loops = {number: edge for number, edge in enumerate(edges) if edge.source == edge.target}
-    paths |= _loops(loops, paths, centres, outline)
-    return [paths[number] for number in range(len(edges))]
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int], list[Points]] = defaultdict(list)
+
+    def add(self, points: Points) -> None:
+        """Take up room."""
+        cells = np.floor(points / _CELL).astype(np.int64)
+        for cell in np.unique(cells, axis=0):
+            self._cells[int(cell[0]), int(cell[1])].append(points[(cells == cell).all(axis=1)])
+
+    def touched(self, box: Box) -> int:
+        """How many points lie in a box or right beside it."""
+        nearby = self._near(box)
+        if not nearby:
+            return 0
+        turn = math.radians(box.angle)
+        offsets = np.concatenate(nearby) - (box.x, box.y)
+        across = np.abs(offsets @ (math.cos(turn), math.sin(turn)))
+        down = np.abs(offsets @ (-math.sin(turn), math.cos(turn)))
+        inside = (across <= box.width / 2 + _CLEARANCE) & (down <= box.height / 2 + _CLEARANCE)
+        return int(np.count_nonzero(inside))
+
+    def _near(self, box: Box) -> list[Points]:
+        turn = math.radians(box.angle)
+        cosine, sine = abs(math.cos(turn)), abs(math.sin(turn))
+        half_width = (box.width * cosine + box.height * sine) / 2 + 2 * _CLEARANCE
+        half_height = (box.width * sine + box.height * cosine) / 2 + 2 * _CLEARANCE
+        columns = range(math.floor((box.x - half_width) / _CELL), math.floor((box.x + half_width) / _CELL) + 1)
+        rows = range(math.floor((box.y - half_height) / _CELL), math.floor((box.y + half_height) / _CELL) + 1)
+        return [points for column in columns for row in rows for points in self._cells.get((column, row), ())]
+
+    def settle(self, groups: Iterable[tuple[Box, ...]]) -> tuple[tuple[Box, ...], bool]:
+        """Choose among groups of boxes, best first, and take up their room; False where one touches something."""
+        best: tuple[Box, ...] = ()
+        fewest = math.inf
+        for group in groups:
+            touched = sum(map(self.touched, group))
+            if touched < fewest:
+                best, fewest = group, touched
+            if fewest == 0:
+                break
+        for box in best:
+            self.add(box.grid())
+        return best, fewest == 0
+
+    def room(self, groups: Iterable[tuple[Box, ...]]) -> tuple[Box, ...] | None:
+        """The first group that touches nothing, if there is one; its room is not taken up yet."""
+        return next((group for group in groups if not any(map(self.touched, group))), None)
 
 
-def _bends(together: int) -> list[float]:
-    """Bends to try, the smallest first; an even number of edges lies on both sides of the straight line."""
-    steps = range(1, 2 * together + 12)
-    sides = [side * step * _BEND for step in steps for side in (1.0, -1.0)]
-    return sides if together % 2 == 0 else [0.0, *sides]
+LABEL_SIZE = 13.0
+VALUE_SIZE = 12.5
+LINE_HEIGHT = 1.25
+
+Role = Literal["label", "annotation", "value"]
+
+_OFF_THE_LINE = 5.0
+_STEEP = 50.0  # degrees from which on a text is easier to read level, beside its line
+_FURTHER = (0.0, 3.0, 6.0, 10.0, 15.0)
+_TIMES = (0.5, 0.44, 0.56, 0.38, 0.62, 0.3, 0.7, 0.22, 0.78)
 
 
-def _is_clear(path: Path, *, others: Points, outline: Outline, entries: Sequence[Points]) -> bool:
-    points = path.samples(_SAMPLES)
-    offsets = np.abs(points[:, None, :] - others[None, :, :])
-    sideways = np.maximum(offsets[..., 0] - (outline.half_width - outline.radius), 0.0)
-    if not bool((np.hypot(sideways, offsets[..., 1]) > outline.radius + _CLEARANCE).all()):
-        return False
-    return all(
-        bool((np.hypot(*(points[:, None, :] - entry[None, :, :]).transpose(2, 0, 1)) > _CLEARANCE).all())
-        for entry in entries
-    )
+def breadth(text: str) -> float:
+    """How wide the widest line of a text at an edge is."""
+    return max(width(line, LABEL_SIZE) for line in text.split("\n"))
 
 
-def _lane(source: Point, target: Point, spots: Sequence[Point], outline: Outline, *, level_ends: bool) -> Path:
-    """Through the spots, level while it passes the nodes above and below each of them.
-
-    Where nodes are wide it may have to be level at its ends too, to get past the nodes above and
-    below these.
-    """
-    shift = outline.half_width if target[0] > source[0] else -outline.half_width
-    passed = [(x + side * shift, y) for x, y in spots for side in (-1, 1)]
-    if level_ends:
-        passed = [(source[0] + shift, source[1]), *passed, (target[0] - shift, target[1])]
-    return through([source, *passed, target])
+def height(text: str) -> float:
+    """How high the lines of a text at an edge are together."""
+    return LABEL_SIZE * (1 + text.count("\n") * LINE_HEIGHT)
 
 
-def _loops(
-    loops: Mapping[int, Edge], paths: Mapping[int, Path], centres: Mapping[Hashable, Point], outline: Outline
-) -> dict[int, Path]:
-    """Each loop above its node, or below where fewer lines are in its way; a second one on the other side."""
-    tops = np.array([(x, y + side * outline.radius) for x, y in centres.values() for side in (-1, 1)]).reshape(-1, 2)
-    points = np.concatenate([tops, *(path.samples(_SAMPLES) for path in paths.values())])
-    sides: dict[Hashable, list[float]] = defaultdict(list)
-    drawn: dict[int, Path] = {}
-    for number, edge in loops.items():
-        x, y = centres[edge.source]
-        used = sides[edge.source]
-        if not used:
-            used.append(min((1.0, -1.0), key=lambda side: _crowd(points, x, y, side, outline)))
-        else:
-            used.append(-used[-1])
-        reach = outline.radius + _LOOP_REACH + _SECOND_LOOP * ((len(used) - 1) // 2)
-        drawn[number] = loop(x, y, reach=used[-1] * reach, spread=reach * 0.8)
-    return drawn
+@dataclass(frozen=True, slots=True)
+class PlacedText:
+    """A text in its box; one that could not keep clear of everything wants a plate behind it."""
+
+    text: str
+    role: Role
+    box: Box
+    clear: bool
 
 
-def _crowd(points: Points, x: float, y: float, side: float, outline: Outline) -> int:
-    """How many points of lines and nodes lie where a loop and its texts would be."""
-    across = np.abs(points[:, 0] - x) < _LOOP_HALF_WIDTH
-    away = (y - points[:, 1]) * side - outline.radius
-    return int(np.count_nonzero(across & (away > 1) & (away < 2 * _LOOP_REACH)))
+def beside_node(value: str, x: float, y: float, outline: Outline, sheet: Obstacles) -> PlacedText:
+    """A node's value: above the node, or wherever around it there is room."""
+    wide, high = width(value, VALUE_SIZE), VALUE_SIZE
+    up = outline.radius + 4 + high / 2
+    lean = outline.half_width * 0.5 + wide / 2
+    above = [(0.0, -up), (-lean * 0.6, -up), (-lean, -up), (lean, -up)]
+    below = [(0.0, up), (lean * 0.6, up), (lean, up), (-lean, up)]
+    positions = [above[0], above[1], below[0], above[2], *below[1:], above[3]]
+    (box,), clear = sheet.settle((Box(x + right, y + down, wide, high),) for right, down in positions)
+    return PlacedText(value, "value", box, clear)
+
+
+def along_edge(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
+    """An edge's label above its line and its annotation below: at the same point of it, if there is room."""
+    written = _written(label, annotation)
+    together = sheet.room(_boxes_along(curve, written))
+    if together is not None:
+        return _settled(written, [together], sheet)
+    return [text for one in written for text in _settled([one], _boxes_along(curve, [one]), sheet)]
+
+
+def beyond_loop(label: str, annotation: str, curve: Path, sheet: Obstacles) -> list[PlacedText]:
+    """A loop's label and annotation, one after the other beyond its far end."""
+    written = _written(label, annotation)
+    x, y = curve.at(0.5)
+    outwards = -1 if y < curve.start[1] else 1
+    boxes: list[Box] = []
+    away = 4.0
+    for text, _ in written:
+        high = height(text)
+        boxes.append(Box(x, y + outwards * (away + high / 2), breadth(text), high))
+        away += high + LABEL_SIZE * (LINE_HEIGHT - 1)
+    return _settled(written, [tuple(boxes)], sheet)
+
+
+_Written = list[tuple[str, Role]]
+
+
+def _written(label: str, annotation: str) -> _Written:
+    texts: _Written = [(label, "label"), (annotation, "annotation")]
+    return [(text, role) for text, role in texts if text]
+
+
+def _settled(written: _Written, groups: Iterable[tuple[Box, ...]], sheet: Obstacles) -> list[PlacedText]:
+    boxes, clear = sheet.settle(groups)
+    return [PlacedText(text, role, box, clear) for (text, role), box in zip(written, boxes, strict=True)]
+
+
+def _boxes_along(curve: Path, written: _Written) -> Iterator[tuple[Box, ...]]:
+    """Places for texts along an edge, the best first: near the line rather than near its middle."""
+    for further in _FURTHER:
+        for time in _TIMES:
+            x, y = curve.at(time)
+            right, down = curve.direction(time)
+            if right < -1e-9 or (abs(right) <= 1e-9 and down > 0):  # read from left to right, or upwards
+                right, down = -right, -down
+            angle = math.degrees(math.atan2(down, right))
+            for upright in (True, False) if abs(angle) > _STEEP else (False,):
+                yield tuple(
+                    _beside(text, role, (x, y), (right, down), further, angle=0.0 if upright else angle)
+                    for text, role in written
+                )
+
+
+def _beside(text: str, role: Role, point: Point, direction: Point, further: float, *, angle: float) -> Box:
+    """A box beside a line, turned by `angle`: a label to the left of its direction, an annotation to the right."""
+    (x, y), (right, down) = point, direction
+    wide, high = breadth(text), height(text)
+    # How far the box reaches towards the line, which it is turned against unless it lies along it.
+    turned = math.atan2(down, right) - math.radians(angle)
+    reach = (abs(math.sin(turned)) * wide + abs(math.cos(turned)) * high) / 2
+    offset = (reach + _OFF_THE_LINE + further) * (1 if role == "label" else -1)
+    return Box(x + down * offset, y - right * offset, wide, high, angle)
 
 
 NODE_SIZE = 14.0
@@ -215,7 +280,7 @@ def lay_out(diagram: Diagram) -> Layout:
 
     sheet = Obstacles()
     for arrow in (*arrows, *entries):
-        sheet.add(arrow.line.samples(_SAMPLES))
+        sheet.add(arrow.line.samples(SAMPLES))
         sheet.add(_arrowhead_box(arrow).grid())
     for placed in nodes.values():
         sheet.add(_node_box(placed, outline).grid())
@@ -236,7 +301,7 @@ def lay_out(diagram: Diagram) -> Layout:
             texts += along_edge(edge.label, edge.annotation, curve, sheet)
 
     cloud = [text.box.grid() for text in texts]
-    cloud += [arrow.line.samples(_SAMPLES) for arrow in (*arrows, *entries)]
+    cloud += [arrow.line.samples(SAMPLES) for arrow in (*arrows, *entries)]
     cloud += [_node_box(placed, outline).grid() for placed in nodes.values()]
     points = np.concatenate(cloud) if cloud else np.zeros((1, 2))
     (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
@@ -320,7 +385,7 @@ def _arrowhead_box(arrow: Arrow) -> Box:
 
 
 def _loop_box(curve: Path) -> Box:
-    points = curve.samples(_SAMPLES)
+    points = curve.samples(SAMPLES)
     (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
     return Box((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 

@@ -17,9 +17,19 @@ from xml.sax.saxutils import escape
 from symveil.errors import TooLargeError
 from symveil.pictures.bezier import Outline, Path
 from symveil.pictures.diagram import Diagram, to_dot
-from symveil.pictures.layout import NODE_SIZE, Arrow, Layout, PlacedNode, lay_out
+from symveil.pictures.layout import (
+    LABEL_SIZE,
+    LINE_HEIGHT,
+    NODE_SIZE,
+    VALUE_SIZE,
+    Arrow,
+    Layout,
+    PlacedNode,
+    PlacedText,
+    Role,
+    lay_out,
+)
 from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE, MARKED, RED, displayable, width
-from symveil.pictures.writing import LABEL_SIZE, LINE_HEIGHT, VALUE_SIZE, PlacedText, Role
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _COLOUR: dict[Role, str] = {"label": INK, "annotation": RED, "value": BLUE}

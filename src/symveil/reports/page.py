@@ -150,7 +150,8 @@ def part_html(part: Part) -> str:
     """
     match part:
         case Headline():
-            badge = f' <span class="badge {part.badge}">{part.badge}</span>' if part.badge else ""
+            word = html.escape(part.badge, quote=True)
+            badge = f' <span class="badge {word}">{word}</span>' if word else ""
             number = f'<p class="large"><strong>{html.escape(part.number)}</strong>{badge}</p>'
             return f"<div>{number}<p>{text_html(part.meaning)}</p></div>"
         case Text():

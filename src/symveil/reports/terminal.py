@@ -68,15 +68,15 @@ def table_text(
     from rich.table import Table as RichTable  # noqa: PLC0415
     from rich.text import Text as RichText  # noqa: PLC0415
 
+    # as rich's own texts: in others brackets are commands, and a closing one without its like ends the program
     table = RichTable(
-        title="\n".join(writable(line, stream) for line in title.split("\n")),
+        title=RichText("\n".join(writable(line, stream) for line in title.split("\n")), style="bold"),
         title_justify="left",
-        title_style="bold",
         show_header=bool(columns),
         box=box.HEAVY_HEAD if encodable(_BORDERS, stream) else box.ASCII,
     )
     for column in columns or ("", ""):
-        table.add_column(writable(column, stream), overflow="fold")
+        table.add_column(RichText(writable(column, stream)), overflow="fold")
     for row in rows:
         table.add_row(*(RichText(writable(cell, stream)) for cell in row))
     # Rendered first and written by the caller: rich would turn a reader that went away into exit status 1.

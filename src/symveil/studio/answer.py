@@ -12,6 +12,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
+from symveil.formats.reading import guarded
 from symveil.reports.page import report_page, section_html
 from symveil.reports.report import Picture, Report, Section
 
@@ -58,11 +59,12 @@ class Answer:
         return json.dumps(self.document, ensure_ascii=False, allow_nan=False) + "\n"
 
     def csv(self) -> str:
-        """The table."""
+        """The table. It will be opened in a spreadsheet: symbols and names that begin a formula there are guarded."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerows(
+            [guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in (self.columns, *self.rows)
+        )
         return text.getvalue()
 
     def page(self) -> str:

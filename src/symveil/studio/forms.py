@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -263,12 +263,12 @@ DEFAULTS = {name: usual_value(each) for name, each in FIELDS.items()} | {"beyond
 """What a form says at first: the defaults of the fields; where lengths are secret, a bound to look at."""
 
 
-def mechanism_field(form: Form, name: str, *, usual: str | None = None, kinds: Collection[str] = ()) -> str:
+def mechanism_field(form: Form, name: str, *, usual: str | None = None) -> str:
     """The field of a parameter of the mechanism; those that are not private stay on the command line.
 
-    With the value `usual` it is left out of links; `kinds` are the mechanisms to choose from, all where it is empty.
+    With the value `usual` it is left out of links.
     """
-    private = [(kind.name, kind.label) for kind in REGISTERED if kind.private and (not kinds or kind.name in kinds)]
+    private = [(kind.name, kind.label) for kind in REGISTERED if kind.private]
     options = [(AUTO, "the best for these numbers"), *private] if name == "mechanism" else ()
     return form.parameter(FIELDS[name], when=SHOWN_WHEN[name], options=options, usual=usual)
 

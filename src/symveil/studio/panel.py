@@ -193,7 +193,7 @@ class Panel(ABC):
         handle = self._handle = TaskHandle(self._progress)
         shown = asyncio.get_running_loop().call_later(_BEFORE_PROGRESS_SHOWS, self._progress, 0, None)
         try:
-            answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
+            answer = await self._computed(handle)
         except StoppedError:
             self._out_of_date()
             self._say("Stopped. Change something to start again.", kind="note")
@@ -214,6 +214,11 @@ class Panel(ABC):
         self._call("stale", self.name, "no")
         self._results.set_content(answer.html())
         self.answered()
+
+    async def _computed(self, handle: TaskHandle) -> Answer:
+        """The answer to the form as it is now."""
+        answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
+        return answer
 
     def _question(self) -> Values:
         """The form's values, with dropped files as paths."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from symveil.errors import ModelError, ParameterError
+from symveil.languages.edit_distance import edit_distance
 from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel
 from symveil.laws.adjacency import refuse_thin
@@ -84,7 +86,9 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTrip:
-    """A private trip: how many of its roads are not the true ones, and how many of its turns do not exist."""
+    """A private trip: how many roads were changed (where lengths are secret: how many edits lead to it), and how many
+    of its turns do not exist.
+    """
 
     roads: Word
     changed: int
@@ -109,9 +113,11 @@ def broken_turns(chain: MarkovChain, trip: Sequence[object]) -> int:
 
 
 def released_trips(
-    chain: AnyModel, trip: Word, mechanism: Mechanism, *, count: int
+    chain: AnyModel, trip: Word, mechanism: Mechanism, *, count: int, ignorant: Mechanism | None = None
 ) -> tuple[tuple[ReleasedTrip, ...], ReleasedTrip]:
     """Private trips by a mechanism on the network's language, and one at the same ε that ignores the network.
+
+    By default `ignorant` changes symbols only: where lengths are secret it has to be given.
 
     >>> import symveil as sv
     >>> chain = MarkovChain.from_transitions([("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "a", 1), ("c", "a", 1)])
@@ -122,15 +128,19 @@ def released_trips(
     """
     if not isinstance(chain, MarkovChain):
         raise ModelError("model", expected="a Markov chain, whose states are the roads", found=chain.kind)
-    anything = FreeLanguage(mechanism.language.alphabet, len(trip))
-    naive = Exponential(anything, epsilon=mechanism.epsilon, adjacency=mechanism.adjacency)
-    released = release_word(trip, mechanism, count=count, thin=True).released
-    return tuple(_judged(chain, trip, each) for each in released), _judged(chain, trip, naive.release(trip))
-
-
-def _judged(chain: MarkovChain, trip: Word, released: Word) -> ReleasedTrip:
-    changed = sum(old != new for old, new in zip(trip, released, strict=True))
-    return ReleasedTrip(released, changed, broken_turns(chain, released))
+    if ignorant is None:
+        anything = FreeLanguage(mechanism.language.alphabet, len(trip))
+        ignorant = Exponential(anything, epsilon=mechanism.epsilon, adjacency=mechanism.adjacency)
+    released = (*release_word(trip, mechanism, count=count, thin=True).released, ignorant.release(trip))
+    code = mechanism.language.alphabet.code
+    true = [code[road] for road in trip]
+    judged = [
+        ReleasedTrip(each, edit_distance(true, codes), broken_turns(chain, each))
+        if mechanism.metric == "levenshtein"
+        else ReleasedTrip(each, sum(map(operator.ne, true, codes)), broken_turns(chain, each))
+        for each, codes in ((each, [code[road] for road in each]) for each in released)
+    ]
+    return tuple(judged[:-1]), judged[-1]
 
 
 def require_coordinates(chain: AnyModel, roads: dict[str, Road]) -> dict[str, Road]:

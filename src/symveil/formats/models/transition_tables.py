@@ -14,7 +14,7 @@ numbers that are close to each other, or a table of pairs with columns `input` a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -155,10 +155,14 @@ def _roles(header: Sequence[str], file: Path, notes: list[str]) -> dict[str, int
         )
     if "symbol" in roles and "probability" in roles:
         raise FileError(str(file), expected="a column symbol or a column probability", found="both")
+    _note_unused(header, roles, notes)
+    return roles
+
+
+def _note_unused(header: Sequence[str], roles: Mapping[str, int], notes: list[str]) -> None:
     left_out = [shown(name) for index, name in enumerate(header) if index not in roles.values()]
     if left_out:
         notes.append(f"columns not used: {', '.join(left_out[:8])}{', …' if len(left_out) > 8 else ''}")
-    return roles
 
 
 def _name(cell: object, where: str) -> str:
@@ -248,11 +252,7 @@ def _read_related(file: Path, apart: Number) -> list[tuple[str, str]]:
         return pairs
     most = exact(apart, name="apart")
     distances = [_distance(cell, where) for cell, where in zip(table.columns["distance"], table.row_names, strict=True)]
-    return [
-        (one, other)
-        for (one, other), distance in zip(pairs, distances, strict=True)
-        if distance <= most and one != other
-    ]
+    return [pair for pair, distance in zip(pairs, distances, strict=True) if distance <= most and pair[0] != pair[1]]
 
 
 def _channel_roles(header: Sequence[str], wanted: Sequence[str], file: Path, notes: list[str]) -> dict[str, int]:
@@ -265,10 +265,9 @@ def _channel_roles(header: Sequence[str], wanted: Sequence[str], file: Path, not
                 expected=f"columns {', '.join(wanted[:-1])} (and {wanted[-1]}, or none), each once",
                 found=", ".join(shown(name) for name in header[:8]),
             )
-    left_out = [shown(name) for name, plain in zip(header, names, strict=True) if plain not in wanted]
-    if left_out:
-        notes.append(f"columns not used: {', '.join(left_out[:8])}{', …' if len(left_out) > 8 else ''}")
-    return {role: names.index(role) for role in wanted if role in names}
+    roles = {role: names.index(role) for role in wanted if role in names}
+    _note_unused(header, roles, notes)
+    return roles
 
 
 def _pairs(inputs: list[str], cells: list[object]) -> list[tuple[str, str]]:

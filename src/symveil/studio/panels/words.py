@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import time
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -13,9 +14,9 @@ from symveil.mechanisms.choice import names
 from symveil.numbers.rationals import exact
 from symveil.studio.answer import Answer, card
 from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
-from symveil.studio.panel import Panel, working
+from symveil.studio.panel import Panel, Values, working
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more
-from symveil.studio.tasks.release import MOST_SAMPLES, answer_map, answer_release, prepare_release
+from symveil.studio.tasks.release import MOST_SAMPLES, answer_map, answer_release, timed_answer
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
@@ -93,13 +94,68 @@ EPSILON = Scale.of("0.1", "10", "0.1")
 
 _FIRST = ("beyond", "mechanism", "max_length", "cost", "cap", "costs", "calibration")
 _OF_ONE_LENGTH = "|".join(names("hamming"))
-_PROVED_FOR = ("source", "model", *(name for name in FIELDS if name != "epsilon"))
 
-# On a large model each proof takes long: preparing all of them would keep the worker from other panels for an hour.
-_SLOW, _SLOW_STEPS = 2.0, 3  # seconds, times
+# On a large model each answer takes long: preparing all of them would keep the worker from other panels for an hour.
+_SLOW, _SLOW_STEPS, _TOO_LONG = 4.0, 3, 20.0  # seconds of the processor, times, seconds
 
 
-class ReleasePanel(SubjectPanel):
+class PreparingPanel(Panel):
+    """A panel with a slider of ε: while an answer is looked at, those to the other values are made by the other worker.
+
+    So moving the slider finds them ready. Over an alphabet answers take no time; one that took long is not prepared.
+    """
+
+    _took = 0.0
+
+    _ready: dict[str, Answer]
+    _prepared: Values | None = None
+
+    def answered(self) -> None:
+        """Prepare the answers to other values of ε, from the nearest to the farthest."""
+        if self.answer is None or not self.answer.document:
+            return  # b is still to be chosen
+        others = self._others()
+        if others != self._prepared and self.values["source"] != "alphabet" and self._took <= _TOO_LONG:
+            self._prepared, self._ready = others, {}
+            background_tasks.create(self._prepare(others), name="studio prepares")
+
+    async def _computed(self, handle: TaskHandle) -> Answer:
+        if self._prepared is not None and self._others() == self._prepared:
+            ready = self._ready.get(self.values["epsilon"])
+            if ready is not None:
+                return ready
+        began = time.monotonic()
+        answer = await super()._computed(handle)
+        self._took = time.monotonic() - began
+        return answer
+
+    def _others(self) -> Values:
+        """What an answer depends on besides ε."""
+        return {name: value for name, value in self.values.items() if name != "epsilon"}
+
+    async def _prepare(self, others: Values) -> None:
+        try:
+            here, question = exact(self.values["epsilon"]), self._question()
+        except SymveilError:
+            return  # the form has changed meanwhile, and its own answer tells what is wrong with it
+        steps = int((EPSILON.high - EPSILON.low) / EPSILON.step) + 1
+        grid = sorted((EPSILON.low + EPSILON.step * step for step in range(steps)), key=lambda each: abs(each - here))
+        slow = 0
+        for number, epsilon in enumerate(grid):
+            if others != self._others() or not self.client.has_socket_connection or slow > _SLOW_STEPS:
+                return
+            text = f"{float(epsilon):g}"
+            try:
+                took, answer = await self.studio.patient.run(timed_answer, self.task, {**question, "epsilon": text})
+            except (SymveilError, StoppedError, BrokenError):
+                return  # it would be told where it is asked for
+            if others == self._prepared:
+                self._ready[text] = answer
+            slow += took > _SLOW
+            self._call("prepared", self.name, str(number + 1), str(len(grid)))
+
+
+class ReleasePanel(PreparingPanel, SubjectPanel):
     """The first panel."""
 
     name = "release"
@@ -112,8 +168,6 @@ class ReleasePanel(SubjectPanel):
     files = FILES | {"model"}
 
     scales: ClassVar = {"epsilon": EPSILON}
-
-    _prepared: tuple[str, ...] = ()
 
     def fields(self, form: Form) -> Iterator[str]:
         """What it is about, how private, by which mechanism."""
@@ -134,48 +188,8 @@ class ReleasePanel(SubjectPanel):
             shown=any(self.values[name] != self.defaults[name] for name in others),
         )
 
-    def answered(self) -> None:
-        """Prove the other values of the slider meanwhile, so that moving it finds them ready."""
-        if self.answer is None or not self.answer.document:
-            return  # b is still to be chosen
-        key = self._key()
-        if key == self._prepared or self.values["source"] == "alphabet":
-            return
-        self._prepared = key
-        if self.values["calibration"] == "tight" and self.values["mechanism"] in ("auto", "exponential"):
-            background_tasks.create(self._prepare(key), name="studio prepares")
 
-    def _key(self) -> tuple[str, ...]:
-        """What the guarantee depends on besides ε; of the secret trip its length only."""
-        values = self.values
-        length = self.answer.document["explain"]["length"] if self.answer else ""  # type: ignore[index]
-        return (*(values[name] for name in _PROVED_FOR), str(length))
-
-    async def _prepare(self, key: tuple[str, ...]) -> None:
-        try:
-            here, question = exact(self.values["epsilon"]), self._question()
-        except SymveilError:
-            return  # the form has changed meanwhile, and its own answer tells what is wrong with it
-        steps = int((EPSILON.high - EPSILON.low) / EPSILON.step) + 1
-        grid = sorted((EPSILON.low + EPSILON.step * step for step in range(steps)), key=lambda each: abs(each - here))
-        slow = 0
-        for number, epsilon in enumerate(grid):
-            if key != self._key() or not self.client.has_socket_connection or slow > _SLOW_STEPS:
-                return
-            try:
-                took = await self.studio.patient.run(prepare_release, {**question, "epsilon": str(float(epsilon))})
-            except (SymveilError, StoppedError, BrokenError):
-                return  # it would be told where it is asked for
-            slow += took > _SLOW
-            self._call("prepared", self.name, str(number + 1), str(len(grid)))
-
-
-NOT_OF_TRIPS = frozenset({"metric", "max_length"})
-"""Trips keep their lengths, which are public: they are drawn over each other, road by road."""
-_KINDS = names("hamming")
-
-
-class MapPanel(Panel):
+class MapPanel(PreparingPanel):
     """Trips on roads."""
 
     name = "map"
@@ -191,12 +205,12 @@ class MapPanel(Panel):
         "coordinates": "",
         "trip": "",
         "separator": "|",
-        **{name: value for name, value in DEFAULTS.items() if name not in NOT_OF_TRIPS},
+        **DEFAULTS,
         "epsilon": "6",  # at b = 2 about half of the roads of the example change
         "samples": "4",
     }
-    public = frozenset(FIELDS) - NOT_OF_TRIPS - FILES | {"source", "samples"}
-    files = FILES - NOT_OF_TRIPS | {"model", "coordinates"}
+    public = frozenset(FIELDS) - FILES | {"source", "samples"}
+    files = FILES | {"model", "coordinates"}
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
         "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
@@ -218,10 +232,10 @@ class MapPanel(Panel):
         yield form.choice("adjacency", "Hidden roads b", ADJACENCIES, hint=f"{hint} On your own roads you decide.")
         yield form.parameter(FIELDS["beyond"], hint="What trips lose that differ in d roads, more than b.")
         yield form.slider("samples", "Private trips shown", self.scales["samples"])
-        others = [name for name in FIELDS if name not in NOT_OF_TRIPS | {"epsilon", "adjacency", "beyond"}]
+        others = [name for name in FIELDS if name not in ("epsilon", "adjacency", "beyond")]
         yield form.further(
             "More parameters",
-            [mechanism_field(form, name, usual=self.defaults[name], kinds=_KINDS) for name in others],
+            [mechanism_field(form, name, usual=self.defaults[name]) for name in others],
             shown=any(self.values[name] != self.defaults[name] for name in others),
         )
 

@@ -7,9 +7,10 @@ Map: a trip before and after, on the roads it was driven.
 
 from __future__ import annotations
 
+import difflib
 import operator
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,7 +28,10 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import protection
 from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.distance_weighted import DistanceWeighted
+from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
@@ -46,7 +50,6 @@ from symveil.studio.tasks.subject import (
     model_in,
     promise,
     promise_lines,
-    read_mechanism,
     read_quick_mechanism,
     read_subject,
     read_whole,
@@ -142,7 +145,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     if undecided(values):
         return choose_adjacency(subject.language, "word")
     named(progress, CHOOSING)(0, None)
-    mechanism = read_mechanism(values, subject)
+    mechanism, published = read_quick_mechanism(values, subject)
     if not mechanism.language.homogeneous:
         named(progress, PROVING)(0, None)
     explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare has the bound; here a slider moves
@@ -157,7 +160,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
         report=Report(
             title=f"symveil: {mechanism.name}, ε = {spelled(mechanism.epsilon)}",
             sections=(
-                _guarantee(explanation, subject),
+                _guarantee(explanation, subject, published),
                 _law(law, half=short),
                 _words(subject, released, mechanism.metric, half=short),
                 *_automaton(subject, explanation, values["distance"]),
@@ -187,15 +190,24 @@ def warm_up(values: Mapping[str, str], progress: Progress) -> None:
         answer_release(values, progress)
 
 
-def prepare_release(values: Mapping[str, str], progress: Progress) -> float:
-    """Prove the guarantee for one more ε, so that the slider finds it ready; how many seconds that took."""
-    del progress
-    began = time.monotonic()
-    read_mechanism(values, read_subject(values)).guarantee  # noqa: B018 - kept where the other worker finds it
-    return time.monotonic() - began
+def timed_answer(
+    task: Callable[[Mapping[str, str], Progress], Answer], values: Mapping[str, str], progress: Progress
+) -> tuple[float, Answer]:
+    """An answer that is asked for before anyone looks at it, after how many seconds of the processor it took."""
+    began = time.process_time()
+    answer = task(values, progress)
+    return time.process_time() - began, answer
 
 
-def _guarantee(explanation: Explanation, subject: Subject) -> Section:
+def _edits(law: DistanceLaw, length: int, symbol: str) -> Headline:
+    """What a word costs where its length is hidden."""
+    return Headline(
+        f"{law.expected_error:.3g} {'edits made' if law.measured == 'edits' else law.unit}",
+        f"on average. An edit inserts, deletes or replaces a {symbol}; the length, here {length}, is hidden as well.",
+    )
+
+
+def _guarantee(explanation: Explanation, subject: Subject, published: tuple[Text, ...]) -> Section:
     mechanism, law = explanation.mechanism, explanation.law
     guarantee = mechanism.guarantee
     noun = "word" if subject.separator == "" else "sequence"
@@ -203,11 +215,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     hides_lengths = mechanism.metric == "levenshtein"
     promise_text = promise(mechanism, noun, symbol="edit" if hides_lengths else "symbol")
     if hides_lengths:
-        cost = Headline(
-            f"{law.expected_error:.3g} {'edits made' if law.measured == 'edits' else law.unit}",
-            "on average. An edit inserts, deletes or replaces a symbol; the length, here "
-            f"{explanation.length}, is hidden as well.",
-        )
+        cost = _edits(law, explanation.length, "symbol")
     else:
         cost = Headline(
             f"{law.expected_error:.3g} of {law.length}",
@@ -216,6 +224,7 @@ def _guarantee(explanation: Explanation, subject: Subject) -> Section:
     parts: tuple[Part, ...] = (
         Headline(f"ε = {epsilon_text(guarantee.epsilon)}", promise_text, guarantee.how),
         cost,
+        *published,
         *promise_lines(mechanism, noun, explanation.attacker, explanation.protection),
     )
     return Section("What is promised, and what it costs", parts)
@@ -329,7 +338,9 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     mechanism, published = read_quick_mechanism(values, subject)
     named(progress, PROVING)(0, None)
     count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
-    released, ignorant = released_trips(model, subject.word, mechanism, count=count)
+    hides_lengths = mechanism.metric == "levenshtein"
+    naive = _without_roads(values, mechanism) if hides_lengths else None
+    released, ignorant = released_trips(model, subject.word, mechanism, count=count, ignorant=naive)
     law = mechanism.distances(subject.word)
     named(progress, GUESSING)(0, None)
     view = attacker_view(mechanism)
@@ -339,13 +350,13 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
     guarantee = mechanism.guarantee
     feasible = sum(each.feasible for each in released)
+    driven_trips = f"**{feasible} of {count}** private trips below can be driven: all of their turns exist, because "
+    cost = Headline(f"{law.expected_error:.3g} of {law.length}", "roads are changed on average.")
+    hidden = promise(mechanism, "trip", symbol="edit" if hides_lengths else "road")
     promised: list[Headline | Text] = [
-        Headline(f"ε = {epsilon_text(guarantee.epsilon)}", promise(mechanism, "trip", symbol="road"), guarantee.how),
-        Headline(
-            f"{law.expected_error:.3g} of {law.length}",
-            f"roads are changed on average. **{feasible} of {count}** private trips below can be driven: all of their "
-            "turns exist, because nothing else is ever drawn.",
-        ),
+        Headline(f"ε = {epsilon_text(guarantee.epsilon)}", hidden, guarantee.how),
+        _edits(law, len(trip), "road") if hides_lengths else cost,
+        Text(f"{driven_trips}nothing else is ever drawn."),
         *published,
         *promise_lines(mechanism, "trip", view, protection(mechanism.language, mechanism.adjacency)),
     ]
@@ -363,7 +374,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
         *([_drawn("Where that is on the map", whole, road_map_svg(roads, trip, title="the map"))] if around else []),
         *(_sample(roads, trip, each, number, around) for number, each in enumerate(released, start=1)),
         _ignorant(roads, trip, ignorant),
-        _numbers(released, ignorant),
+        _numbers(released, ignorant, "edits" if hides_lengths else "roads changed"),
     )
     return Answer(
         report=Report(title=f"symveil: trips on a map, ε = {spelled(mechanism.epsilon)}", sections=sections),
@@ -383,7 +394,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
                 "broken_turns": ignorant.broken_turns,
             },
         },
-        columns=("sample", "roads changed", "turns that do not exist", "trip"),
+        columns=("sample", "edits" if hides_lengths else "roads changed", "turns that do not exist", "trip"),
         rows=tuple(
             (number, each.changed, each.broken_turns, " ".join(map(str, each.roads)))
             for number, each in enumerate(released, start=1)
@@ -411,31 +422,61 @@ def _drawn(heading: str, explained: str, svg: str) -> Section:
     return Section(heading, (Text(explained, "quiet"), Picture(svg, heading.lower().replace(" ", "-"))), half=True)
 
 
+def _without_roads(values: Mapping[str, str], mechanism: Mechanism) -> Mechanism:
+    """A mechanism with the same promise that ignores the roads, where lengths are hidden."""
+    choice = MechanismChoice(
+        epsilon=mechanism.epsilon,
+        adjacency=mechanism.adjacency,
+        metric="levenshtein",
+        max_length=read_whole("max_length", values["max_length"]),
+    )
+    return choose_mechanism(choice, choice.language(alphabet=mechanism.language.alphabet))
+
+
+def _laid_against(trip: tuple[str, ...], private: tuple[str, ...]) -> tuple[str, ...]:
+    """The true road at each place of a private trip, "" where it has none there: of another length, as few as can be.
+
+    >>> _laid_against(("a", "b", "c"), ("a", "c")), _laid_against(("a", "b"), ("a", "d"))
+    (('a', 'c'), ('a', 'b'))
+    """
+    if len(trip) == len(private):
+        return trip
+    places = [""] * len(private)
+    for match in difflib.SequenceMatcher(None, trip, private, autojunk=False).get_matching_blocks():
+        places[match.b : match.b + match.size] = trip[match.a : match.a + match.size]
+    return tuple(places)
+
+
 def _sample(
     roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int, around: set[str]
 ) -> Section:
     private = tuple(map(str, released.roads))
-    explained = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
+    changed = f"{released.changed} of {len(trip)} roads changed"
+    if len(private) != len(trip):
+        changed = f"{released.changed} edits, {len(private)} roads for {len(trip)}"
+    explained = f"{changed} (dashed); " + (
         "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
     )
     name = f"Private trip {number}"
-    return _drawn(name, explained, road_map_svg(roads, private, title=name, original=trip, around=around))
+    original = _laid_against(trip, private)
+    return _drawn(name, explained, road_map_svg(roads, private, title=name, original=original, around=around))
 
 
 def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
-    explained = (
-        f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
-        "turns do not exist, and anyone sees that something was changed."
-    )
     private = tuple(map(str, released.roads))
-    return _drawn("Without the map", explained, road_map_svg(roads, private, title="without the map", original=trip))
+    explained = (
+        f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of "
+        f"{len(private)} turns do not exist, and anyone sees that something was changed."
+    )
+    svg = road_map_svg(roads, private, title="without the map", original=_laid_against(trip, private))
+    return _drawn("Without the map", explained, svg)
 
 
-def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip) -> Section:
+def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip, changed: str) -> Section:
     trips = [(f"private trip {number}", each) for number, each in enumerate(released, start=1)]
     rows = [
         (name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no")
         for name, each in (*trips, ("without the map", ignorant))
     ]
-    columns = ("trip", "roads changed", "turns that do not exist", "can be driven")
+    columns = ("trip", changed, "turns that do not exist", "can be driven")
     return Section("Could it have been driven?", (Table.from_rows(columns, rows),))

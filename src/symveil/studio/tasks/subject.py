@@ -168,7 +168,7 @@ def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
 
 
 def read_quick_mechanism(values: Mapping[str, str], subject: Subject) -> tuple[Mechanism, tuple[Text, ...]]:
-    """The same for a panel of pictures: at the published rate where a certificate takes minutes, with what says so.
+    """The same for a panel that answers at once: at the published rate where a certificate takes minutes, and a note.
 
     A mechanism whose cost is named gets its certificate, as everywhere.
     """
@@ -178,8 +178,8 @@ def read_quick_mechanism(values: Mapping[str, str], subject: Subject) -> tuple[M
     weighting = mechanism.weighting
     if weighting is None or weighting.is_plain or is_enumerable(weighting) or all_certificates_are_quick(weighting):
         return mechanism, ()
-    note = "A certificate of this mechanism takes minutes on this model, so these trips are drawn at the published "
-    note += "rate. To have it computed, choose what a wrong symbol costs under More parameters."
+    note = "A certificate of this mechanism takes minutes on this model, so all of this is drawn at the published "
+    note += "rate. To have it computed, choose what a wrong symbol costs in the form."
     return read_mechanism({**values, "calibration": "classic"}, subject), (Text(note, "quiet"),)
 
 
