@@ -18,8 +18,7 @@ from benchmarks.distances import random_chain
 from benchmarks.measure import Effort, Task, best_times, find_peer
 from benchmarks.row import Benchmark, Row
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.tables import ChainTable, bisimulation
 
 
 def with_copies(base: LabelledChain, copies: int) -> LabelledChain:

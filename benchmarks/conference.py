@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import symveil as sv
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 WORD = "american control conference 2019"
 ALPHABET = "".join(dict.fromkeys(WORD))  # J19 takes the word's own 16 characters

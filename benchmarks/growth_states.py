@@ -13,8 +13,7 @@ from benchmarks.models import city_graph, random_words
 from benchmarks.row import Benchmark, Row, duration
 from benchmarks.systems import told_apart_system
 from symveil.languages.runs import RunLanguage
-from symveil.verification.distances.bisimulation import bisimulation
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.tables import ChainTable, bisimulation
 
 
 def releases(effort: Effort) -> Iterator[Row]:

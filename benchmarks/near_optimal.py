@@ -26,7 +26,7 @@ from symveil.languages.costs import hamming
 from symveil.languages.swap_costs import swap
 from symveil.laws.protection import public_words
 from symveil.mechanisms.code_law import excess
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _LENGTH, _TRIPS, _WORDS = 20, 40, 1000  # of 60 words the mean is wrong by 4 %
 _ON_TRIPS = (

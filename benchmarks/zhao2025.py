@@ -18,15 +18,13 @@ from benchmarks.zhao2025_plain import (
     show,
     violation_by_listing,
 )
-from symveil.enforcement.safe import SafeSubstitutes
-from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy
+from symveil.enforcement.policies import SafeSubstitutes, SensitiveOnlyPolicy
 from symveil.languages.run_counts import RunNeighbours
 from symveil.randomness import system_bits
 from symveil.tasks.enforce import enforcement_document
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
-from symveil.verification.opacity.run_observations import RunObservations
-from symveil.verification.opacity.safe_observations import SafeObservations
+from symveil.verification.opacity.run_observations import RunObservations, SafeObservations
 
 _DISTANCE = 4
 _PLAIN = "Z25 Algorithms 1 and 2 in plain Python"

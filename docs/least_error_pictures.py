@@ -11,7 +11,7 @@ import symveil as sv
 from symveil.examples.millford import millford
 from symveil.examples.paper_systems import town
 from symveil.pictures.charts import Band, Curve, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import save_chart
 from symveil.tasks.explain import PublicAverages, average_over_model
 
 _FEW = 10_000

@@ -7,9 +7,9 @@ import architecture_picture
 import symveil as sv
 from symveil.examples.millford import millford, millford_trips, town_plan
 from symveil.pictures.charts import Curve, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.maps import town_svg
+from symveil.pictures.marks import save_chart
 from symveil.pictures.svg import FONT
-from symveil.pictures.town_map import town_svg
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.demo import ADJACENCY, private_mechanism
 from symveil.tasks.verify import privacy_curve

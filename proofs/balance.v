@@ -1,9 +1,9 @@
-(* Balance: a prior that flattens the normaliser (docs/theory/certificates.md, Theorem 3; docs/theory/tight-calibration.md, O2).
+(* Balance: a prior that flattens the normaliser (docs/theory/certificates.md, Theorem 2.3; docs/theory/lower-bounds.md, Theorem 3.4).
 
    balance: if the sum of s(o) k(w,o) over all outputs o is 1 for every word w, and k(w,o) <= exp(a) k(v,o), then
      P(o|w) = s(o) k(w,o) is a law for every w, and w and v lose at most a: the factor 2 of the classic rate is gone. For
      k = exp(-eta D) and D(w,o), D(v,o) within b of each other, a is eta b (weight_ratio in finite_laws.v).
-   price_bound: a lower bound by prices (docs/theory/lower-bounds.md). If sum_w pi(w) (d(w,x) - lambda(w)) p(w) >= 0 for every
+   price_bound: a lower bound by prices (docs/theory/lower-bounds.md, Theorem 3.2). If sum_w pi(w) (d(w,x) - lambda(w)) p(w) >= 0 for every
      output x and p = P(x|.), the expected error of P is at least the mean of lambda.
    balance_optimal: let K(w,v) be the least factor that privacy asks for, p(w) >= K(w,v) p(v) for every column p of every
      private mechanism, and let s >= 0 have sum_o s(o) K(w,o) = 1. If some lambda <= 1 solves

@@ -1,4 +1,4 @@
-(* A table with discrete Laplace noise (docs/theory/central.md, claim 2).
+(* A table with discrete Laplace noise (docs/theory/central.md, Theorem 5.2).
 
    Each cell x of a table releases c(x) + Z(x), the Z(x) independent with the discrete Laplace law of scale b = A / epsilon: the answer y
    has the probability prod_x laplace q (y(x) - c(x)), q = exp(-epsilon/A).

@@ -1,4 +1,4 @@
-(* Composition (docs/theory/central.md, claim 3; docs/theory/beyond-b.md).
+(* Composition (docs/theory/central.md, Theorem 5.3; docs/theory/losses.md).
 
    Several answers are given one after the other. The i-th is drawn from a law that may depend on the secret and on all
    answers so far: step past o is the probability that o comes after the list of answers past. The answers o_1 ... o_k

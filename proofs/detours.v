@@ -1,4 +1,4 @@
-(* Detours add up (docs/theory/beyond-b.md; docs/theory/certificates.md, Lemma 5).
+(* Detours add up (docs/theory/certificates.md, Lemma 2.5).
 
    The words of length n that a deterministic model accepts: it starts in state start, reading symbol a at position i
    takes it from state q to next i q a, and it accepts where the last state does. A chain, an automaton and a layered

@@ -1,4 +1,4 @@
-(* Laws by weights (docs/theory/tight-calibration.md, docs/theory/certificates.md, "One shape").
+(* Laws by weights (docs/theory/certificates.md, "One shape").
 
    A mechanism with finitely many outputs releases o with probability P(o|w) = s(o) k(w,o) / Z(w), Z(w) the sum of
    s(o) k(w,o); s >= 0 is a public prior, k >= 0 the weight.

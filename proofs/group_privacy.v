@@ -1,4 +1,4 @@
-(* Group privacy (docs/theory/beyond-b.md, "Triangle").
+(* Group privacy (docs/theory/losses.md, Theorem 1.4).
 
    loss_triangle: for every mechanism and every word u that may be an input, the loss of w and v is at most that of w and
    u plus that of u and v.

@@ -3,7 +3,7 @@
    The alphabet is any finite type A, a word a function from the n positions to A; dist w v is the number of positions
    in which w and v differ. distC, dist_triangle: it is a distance.
 
-   sum_by_distance_constant (docs/theory/tight-calibration.md, "Z does not depend on w"): the sum of r(dist w o) over all
+   sum_by_distance_constant (docs/theory/losses.md, "Z does not depend on w"): the sum of r(dist w o) over all
    words o is the same for every word w. Proof: swap the symbols w_i and v_i in each position; that is a bijection of
    all words that takes distances from w to distances from v.
 

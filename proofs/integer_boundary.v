@@ -1,5 +1,5 @@
 (* A choice between real boundaries by comparing whole numbers: Boundaries in src/symveil/randomness/choices.py
-   (docs/theory/exact-sampling.md, "Choices").
+   (docs/theory/hidden-lengths.md, "Choices").
 
    Cut points 0 <= c_1 <= ... <= c_k <= 1 cut [0,1) into pieces; a uniform real number is known by its first words of `width`
    bits, a whole number p below 2^(width j) after j words. A decision looks at j and p and either answers a piece or

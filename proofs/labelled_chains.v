@@ -1,4 +1,4 @@
-(* Labelled Markov chains (docs/theory/labelled-chains.md).
+(* Labelled Markov chains (docs/theory/chains-and-opacity.md).
 
    States are a finite type, mu s the transition probabilities, label s what an observer of a run sees. ratio >= 1 stands for
    e^epsilon. A distance d with values in [0,1] is a certificate (above_gamma) if Gamma(d) <= d: d is 1 where labels differ, and elsewhere

@@ -1,4 +1,4 @@
-(* The distance ld of a labelled chain (docs/theory/labelled-chains.md, "Definitions" and "ld = lgd").
+(* The distance ld of a labelled chain (docs/theory/chains-and-opacity.md, "Labelled chains" and "ld = lgd").
 
    Chains, labels and the ratio alpha = exp(epsilon) are those of labelled_chains.v. gamma d (s,s') is the largest
    sum (mu s i - ratio mu s' i) f i over f in [0,1] with f i - ratio f j <= d(i,j), where the labels of s and s' agree, and 1 elsewhere. ld is the

@@ -1,4 +1,4 @@
-(* Opacity: what an observer can conclude (docs/concepts/opacity.md, docs/theory/opacity-synthesis.md).
+(* Opacity: what an observer can conclude (docs/concepts/opacity.md, docs/theory/chains-and-opacity.md).
 
    A system has finitely many states, silent moves and moves by observable events. A run is a list of moves, each with its
    event (None: silent) and the state after it; its observation is the list of its observable events. possible i s q says

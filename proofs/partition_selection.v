@@ -1,4 +1,4 @@
-(* Cells that nobody has listed, for a delta (docs/theory/central.md, claim 4): Query.threshold in src/symveil/central/noise.py
+(* Cells that nobody has listed, for a delta (docs/theory/central.md, Theorem 5.4): Query.threshold in src/symveil/central/noise.py
    and src/symveil/central/unlisted_cells.py.
 
    A file D has the cells in `old`, with the sums c. The file D' has the records of one person more: its sums are c', and it has

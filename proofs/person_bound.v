@@ -1,4 +1,4 @@
-(* What one person adds to a private table (docs/theory/central.md, claim 1): PersonCounts.weights in
+(* What one person adds to a private table (docs/theory/central.md, Theorem 5.1): PersonCounts.weights in
    src/symveil/central/cells.py.
 
    A person with k counted things adds the whole number weight M L k = M if k <= L, else floor(L M / k), to the cell of

@@ -1,8 +1,8 @@
-(* Post-processing (docs/theory/central.md, claim 3; docs/threat-model.md).
+(* Post-processing (docs/theory/central.md, Theorem 5.3; docs/threat-model.md).
 
    post_processing: an observer who gets an output o and makes something of it, x with probability f(o,x), learns no more: if the
    laws of o lose at most e, so do the laws of x. f may be any non-negative numbers: a function, a random draw, or one
-   that forgets (docs/theory/lower-bounds.md, "Prices and tiles", conditions and forgets). *)
+   that forgets (docs/theory/lower-bounds.md, "Tiles", conditions and forgets). *)
 
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp.analysis Require Import reals sequences exp.

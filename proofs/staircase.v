@@ -1,4 +1,4 @@
-(* The staircase is optimal on all words of length n (docs/theory/tight-calibration.md, Theorem 4).
+(* The staircase is optimal on all words of length n (docs/theory/lower-bounds.md, Theorem 3.1).
 
    Words of n symbols over a finite alphabet of two symbols or more; adjacent words differ in at most b positions. The staircase with
    first step t in 1..b releases a word at distance l with probability exp(-epsilon k(l)) / Z, where k(l) is l - t + 1, or 0

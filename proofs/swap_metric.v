@@ -1,4 +1,4 @@
-(* The swap metric (docs/theory/certificates.md, Theorems 1 and 2).
+(* The swap metric (docs/theory/certificates.md, Theorems 2.1 and 2.2).
 
    Words of n symbols; c i a a' is what it costs to release a' for a at position i, a whole number or None for infinity. c is
    a metric at every position. A mechanism releases o with probability s(o) exp(-eta D(w,o)) / Z(w), D the sum of the costs, s

@@ -1,4 +1,4 @@
-(* Tight calibration on all words of length n (docs/theory/tight-calibration.md, Theorem 1).
+(* Tight calibration on all words of length n (docs/theory/losses.md, Theorem 1.1).
 
    A mechanism releases o with probability r(dist w o) / Z(w), r > 0. Adjacent words differ in at most b positions.
 

@@ -1,5 +1,5 @@
 (* Uniform whole numbers from bits: uniform_integer and uniform_below in src/symveil/randomness/choices.py
-   (docs/theory/central.md, "Exact noise"; docs/theory/exact-sampling.md, "Choices").
+   (docs/theory/central.md, "Exact noise"; docs/theory/hidden-lengths.md, "Choices").
 
    uniform_integer draws `width` fair bits, a whole number below 2^width >= bound, and draws again until the number is below
    the bound. uniform_below (Lemire's method; width is 32 in the code) draws one such number, multiplies it by the bound and answers

@@ -127,7 +127,7 @@ LogWeights = Callable[[ListedWords, float, int], dict[int, float]]
 
 
 def _distance_utility(calibration: str) -> LogWeights:
-    """ln r(ℓ) = −ηℓ, η = ε/2b classic (B26 [21]), ε/b tight with b at most n (docs/theory/tight-calibration.md)."""
+    """ln r(ℓ) = −ηℓ, η = ε/2b classic (B26 [21]), ε/b tight with b at most n (docs/theory/losses.md)."""
 
     def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         eta = epsilon / (2 * b) if calibration == "classic" else epsilon / max(1, min(b, written.length))
@@ -151,7 +151,7 @@ def _inverse_utility(calibration: str, offset: float) -> LogWeights:
 
 
 def _staircase(calibration: str) -> LogWeights:
-    """ln r(ℓ) = −ε⌈(ℓ−t+1)⁺/b⌉ with the t ∈ 1..b of the least expected error (docs/theory/tight-calibration.md)."""
+    """ln r(ℓ) = −ε⌈(ℓ−t+1)⁺/b⌉ with the t ∈ 1..b of the least expected error (docs/theory/losses.md)."""
 
     def log_weights(written: ListedWords, epsilon: float, b: int) -> dict[int, float]:
         height = epsilon if calibration == "tight" else epsilon / 2

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from symveil.errors import SymveilError
     from symveil.estimation.named_table import Estimate
     from symveil.formats.cost_files import read_costs, read_places
-    from symveil.formats.maps.coordinates import read_coordinates
-    from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_files import load_model, save_model
     from symveil.formats.models.networkx_graphs import from_networkx
     from symveil.formats.models.transition_tables import read_channel
+    from symveil.formats.road_graphs import road_model
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.formats.sequences.sequence_files import read_sequences
+    from symveil.formats.shapes import read_coordinates
     from symveil.languages.cost_table import CostTable
     from symveil.languages.free import FreeLanguage, words
     from symveil.languages.hamming_automaton import HammingAutomaton, hamming_automaton
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from symveil.models.program_steps import draw, emit, hide
     from symveil.models.silent import without_silent
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-    from symveil.pictures.road_map import road_map_svg
+    from symveil.pictures.maps import road_map_svg
     from symveil.tasks.budgets import grant_budget, ledger_status, person_status
     from symveil.tasks.central_files import read_counts
     from symveil.tasks.check import check_manifest
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from symveil.tasks.synthesize import synthesize
     from symveil.tasks.verify import compose, privacy_curve
     from symveil.verification.audit import audit
-    from symveil.verification.chain_audit import audit_by_chain
+    from symveil.verification.chain_pairs import audit_by_chain
     from symveil.verification.opacity.observation import delayed_estimate, observer
     from symveil.verification.opacity.run_observations import sensitive_strings
     from symveil.verification.opacity.verify import verify_opacity

@@ -20,7 +20,7 @@ from symveil.examples.paper_systems import grid_roads
 from symveil.languages.runs import RunLanguage, runs
 from symveil.languages.swap_costs import swap
 from symveil.laws.protection import public_words
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _MOST_PATHS, _MOST_CANDIDATES = 60, 120
 _ROUNDS, _MOST_IDLE = 25, 4

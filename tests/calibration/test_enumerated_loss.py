@@ -46,7 +46,7 @@ def test_ten_thousand_words_take_seconds() -> None:
     begin = time.process_time()
     found = enumerated(runs(_complete(10), 4), rate=Fraction(2), adjacency=2)
     assert found is not None
-    assert 4 <= found.loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (docs/theory/tight-calibration.md)
+    assert 4 <= found.loss < 4 + Fraction(1, 10**8)  # on all words Z is constant (docs/theory/losses.md)
     assert time.process_time() - begin < 20
 
 

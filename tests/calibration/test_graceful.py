@@ -1,4 +1,4 @@
-"""Graceful certificates (docs/theory/beyond-b.md): what every detour loses, against enumeration."""
+"""Graceful certificates (docs/theory/certificates.md): what every detour loses, against enumeration."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_the_cheaper_searches_are_sound_too(by_paths: bool) -> None:
 def test_a_dense_graph_touches_more_than_there_is_room_for_at_first() -> None:
     """From every state to every other the words are Σⁿ, whose loss is η·b exactly.
 
-    See docs/theory/tight-calibration.md.
+    See docs/theory/losses.md.
     """
     names = [f"s{number}" for number in range(17)]  # 17·17 pairs of ends
     chain = MarkovChain.from_transitions([(one, other, Fraction(1, 17)) for one in names for other in names])

@@ -72,7 +72,7 @@ if __name__ == "__main__":
         "rich.console",
         "rich.table",
         "symveil.cli.main",
-        "symveil.pictures.plots",
+        "symveil.pictures.marks",
         "symveil.languages.draw_loops",
     ):
         importlib.import_module(name)

@@ -19,7 +19,6 @@ from symveil.verification.opacity import (
     exploration,
     observation,
     run_observations,
-    safe_observations,
     verify,
     violation,
     violation_chain,
@@ -40,7 +39,7 @@ def built(monkeypatch) -> Counter:
         return call
 
     monkeypatch.setattr(observation, "closure", counted("closure", observation.closure))
-    for module in (safe_observations, violation_chain):
+    for module in (run_observations, violation_chain):
         monkeypatch.setattr(module, "explore", counted("explore", exploration.explore))
     for module in (violation, opacity):
         monkeypatch.setattr(module, "verdict_on", counted("verdict", verify.verdict_on))

@@ -11,9 +11,9 @@ import symveil as sv
 from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.examples.paper_systems import example_4
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
-from symveil.verification.opacity.safe_observations import SafeObservations
+from symveil.verification.opacity.run_observations import SafeObservations
 
 from .plain_observer import Plain
 from .test_policies_by_definition import own_loss, own_losses, rate_of

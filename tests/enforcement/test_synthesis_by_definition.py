@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import symveil as sv
 from symveil.enforcement.edit_game import EditGame, Edits
 from symveil.enforcement.synthesize import Synthesis
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
 from verification.opacity.by_definition import Defined, Observation, closed
 from verification.opacity.random_systems import ks, logical_systems, notions, stochastic_systems

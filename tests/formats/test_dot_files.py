@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from symveil.errors import InputError
 from symveil.formats.models.dot_files import parse_dot
 from symveil.formats.models.model_files import load_model
-from symveil.formats.models.networkx_graphs import from_networkx
-from symveil.formats.models.weighted_graphs import graph_chain
+from symveil.formats.models.networkx_graphs import from_networkx, graph_chain
 
 
 def edges(text: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.tasks.privatize_file import privatize_file
 
 UTC = dt.UTC

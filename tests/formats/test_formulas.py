@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import LedgerError, ParameterError
-from symveil.formats.formulas import SIGNS, guarded, unguarded
+from symveil.formats.reading import SIGNS, guarded, unguarded
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.rows_csv import _guarded_column
 from symveil.formats.sequences.sequence_files import open_sequences

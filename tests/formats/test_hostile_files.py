@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from symveil.errors import FileError
+import symveil as sv
+from symveil.errors import AlphabetError, FileError
 from symveil.formats import reading
+from symveil.formats.sequences import xes, xes_writer
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.rows_parquet import ParquetRows
 from symveil.formats.sequences.sequence_files import open_sequences
@@ -222,3 +224,73 @@ def test_a_broken_row_is_named_by_file_and_line(tmp_path):
     with pytest.raises(FileError, match=r"t.csv: line 3") as caught:
         list(open_sequences(file).records())
     assert "SECRET" not in str(caught.value)
+
+
+def _log(*traces: str) -> str:
+    return f"<log>{''.join(traces)}</log>"
+
+
+def _trace(*events: str, name: str = "1") -> str:
+    return f'<trace><string key="concept:name" value="{name}"/>{"".join(events)}</trace>'
+
+
+def _event(symbol: str, more: str = "") -> str:
+    return f'<event><string key="concept:name" value="{symbol}"/>{more}</event>'
+
+
+_AGAIN = '<string key="concept:name" value="b"/>'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (_log(_trace(_event("a", _AGAIN))), "each attribute once"),
+        (_log(_trace(_event("a"), _AGAIN)), "each attribute once"),
+        (_log(_trace(_event("a", '<evil:string xmlns:evil="urn:x" key="concept:name" value="b"/>'))), "each attribute"),
+        (_log(_trace(_event("a"), _trace(_event("b"), name="2"))), "traces in the log"),
+        (_log(_trace(_event("a", _event("b")))), "events in a trace"),
+        (_log(_trace(_event("a", f'<list key="l"><values>{_event("b")}</values></list>'))), "events in a trace"),
+        (_log(_log(_trace(_event("a")))), "a log around everything"),
+    ],
+)
+def test_what_a_log_says_in_two_ways_is_refused(tmp_path, content: str, expected: str) -> None:
+    """Readers differ in what they take of it: another case would be charged, or events would be lost in silence."""
+    file = tmp_path / "log.xes"
+    file.write_text(content)
+    with pytest.raises(FileError, match=expected) as caught:
+        list(open_sequences(file).records())
+    assert "urn:x" not in str(caught.value)
+    file.write_text(_log(_trace(_event("a", '<string key="note" value="x"/><string key="note" value="y"/>'))))
+    (batch,) = open_sequences(file).records()  # what is not read may be there twice
+    assert batch.column("symbols").to_pylist() == [["a"]]
+
+
+def test_a_time_that_is_there_twice_refuses_nothing(tmp_path) -> None:
+    file = tmp_path / "log.xes"
+    dates = "".join(f'<date key="time:timestamp" value="2024-05-0{day}"/>' for day in (1, 2))
+    file.write_text(_log(_trace(_event("a", dates))))
+    (batch,) = open_sequences(file, ColumnOptions(time="time:timestamp")).records()
+    assert batch.column("time").to_pylist() == [["2024-05-01"]]
+
+
+def test_large_traces_are_refused_and_many_are_read_a_few_at_a_time(tmp_path, monkeypatch) -> None:
+    """Symbols may be long: what is held is counted in characters, not in events alone."""
+    monkeypatch.setattr(xes, "_LARGEST_TRACE", 1000)
+    monkeypatch.setattr(xes, "_SIZE_AT_ONCE", 1000)
+    file = tmp_path / "log.xes"
+    file.write_text(_log(*(_trace(_event("a" * 300), _event("b" * 300), name=str(number)) for number in range(5))))
+    assert [len(batch) for batch in open_sequences(file).records()] == [2, 2, 1]
+    file.write_text(_log(_trace(*[_event("a" * 300)] * 4)))
+    with pytest.raises(FileError, match="traces of at most 1000 characters"):
+        list(open_sequences(file).records())
+
+
+@pytest.mark.parametrize(("symbol", "found"), [("\x01", "control"), ("￾", "control"), ("\ud800", "half of one")])
+def test_symbols_that_a_log_cannot_hold_are_refused_before_anything_is_drawn(tmp_path, symbol: str, found: str) -> None:
+    file, out = tmp_path / "log.xes", tmp_path / "private.xes"
+    file.write_text(_log(_trace(_event("a"))))
+    with pytest.raises(AlphabetError, match=found):
+        sv.privatize_file(file, out, alphabet=("a", symbol), epsilon=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.xes"]
+    with pytest.raises(FileError, match="XML cannot hold"):  # and nothing else may write one either
+        xes_writer._attribute(symbol)

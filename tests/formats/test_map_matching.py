@@ -17,8 +17,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import ParameterError, SymveilError, SymveilWarning
-from symveil.geography.map_matching import MatchedLinks, moves_by_ends
-from symveil.geography.position_symbols import LEFT_OUT, METRES_PER_DEGREE, NO_LINK
+from symveil.geography.positions import LEFT_OUT, METRES_PER_DEGREE, NO_LINK, MatchedLinks, moves_by_ends
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 TOLERANCE = 50.0

@@ -20,7 +20,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import SymveilError
-from symveil.geography.position_symbols import METRES_PER_DEGREE, GridCells, NearestLinks, ZoneShapes
+from symveil.geography.positions import METRES_PER_DEGREE, GridCells, NearestLinks, ZoneShapes
 
 GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

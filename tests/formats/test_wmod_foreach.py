@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import SymveilError
-from symveil.formats.models import wmod_expressions, wmod_files
+from symveil.formats.models import wmod_files
 from symveil.formats.models.wmod_files import read_wmod_parts
 
 
@@ -362,7 +362,7 @@ DRAWN = "<PointGeometry/>" * 5_000
 )
 def test_bombs_end_at_once(parts: Callable[..., list[sv.LogicalSystem]], inside: tuple[str, ...]) -> None:
     begun = time.process_time()
-    with pytest.raises(SymveilError, match=f"expand in at most {wmod_expressions.MOST_STEPS} steps, found more"):
+    with pytest.raises(SymveilError, match=f"expand in at most {wmod_files.MOST_STEPS} steps, found more"):
         parts(*inside)
     assert time.process_time() - begun < 20
 

@@ -38,9 +38,9 @@ from symveil.formats.symbols import check_separable, join_word, read_alphabet, s
 from symveil.languages.cost_table import CostTable
 from symveil.languages.runs import runs
 from symveil.laws.parameters import read_adjacency, read_epsilon, read_offset
+from symveil.models.alphabet import encode
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import encode
-from symveil.numbers.holder import collected_notes
+from symveil.numbers.progress import collected_notes
 from symveil.numbers.rationals import exact, spelled
 from symveil.tasks.check import check_manifest
 from symveil.tasks.compare import compare

@@ -194,7 +194,7 @@ def test_words_longer_than_a_piece_are_drawn_whole():
     ],
 )
 def test_a_symbol_on_the_edge_of_resampling_is_decided_by_more_bits(lane, extension, resampled):
-    """Chance 1/3 = 0x0.5555…: the lane 0x55555555 alone does not tell (docs/theory/exact-sampling.md)."""
+    """Chance 1/3 = 0x0.5555…: the lane 0x55555555 alone does not tell (docs/theory/hidden-lengths.md)."""
     chance = Boundaries(lambda: [ball(Fraction(1, 3))], width=32)
     big_endian = [int.from_bytes(half.to_bytes(4, "big"), "little") for half in extension]
     bits = Fed([lane, 2**32 - 1, *big_endian])

@@ -25,7 +25,7 @@ def small_pieces(monkeypatch):
         monkeypatch.setattr(reader, "TEXT_GATHERED", 900)
     monkeypatch.setattr(rows_parquet, "SYMBOLS_AT_ONCE", 300)
     monkeypatch.setattr(rows_parquet, "_BYTES_AT_ONCE", 4000)
-    monkeypatch.setattr(xes, "_EVENTS_AT_ONCE", 100)
+    monkeypatch.setattr(xes, "_SIZE_AT_ONCE", 1600)
     monkeypatch.setattr(xes, "_CHUNK", 1000)
     monkeypatch.setattr(event_groups, "_EVENTS_AT_ONCE", 100)
     monkeypatch.setattr(event_groups, "_PARTS", 5)

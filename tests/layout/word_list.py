@@ -63,11 +63,10 @@ ALLOWED_NAMES: Mapping[str, str] = {
 
 ALLOWED_IN: Mapping[tuple[str, str], str] = {
     ("examples/millford.py", "place"): "a town has places: houses, shops and offices on a map",
-    ("pictures/town_map.py", "place"): "the same town drawn",
     ("models/channel.py", "asked"): "a parameter of a public method, `pairs(asked)` (contract)",
     ("models/labelled_chain.py", "asked"): "the same parameter",
     ("verification/privacy_verdict.py", "asked"): "a field of a public result, `PrivacyVerdict.asked` (contract)",
-    ("verification/opacity/notions.py", "asked"): "a field that public questions have (contract)",
+    ("verification/opacity/estimators.py", "asked"): "a field that public questions have (contract)",
     ("verification/audit.py", "kept"): "a field of a public result, `LossAtDistance.kept` (contract)",
 }
 """A file below `src/symveil` in which a word may stand, and why."""

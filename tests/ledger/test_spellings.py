@@ -10,7 +10,7 @@ import pytest
 
 from symveil.errors import OverBudgetError
 from symveil.ledger import store as spellings
-from symveil.numbers.holder import collected
+from symveil.numbers.progress import collected
 from symveil.tasks.budgets import (
     export_ledger,
     grant_budget,

@@ -16,9 +16,9 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.alphabet import FAR, decode
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import FAR, decode
 
 
 def random_language(seed: int) -> sv.RunLanguage | None:

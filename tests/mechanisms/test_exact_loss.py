@@ -49,7 +49,7 @@ def test_the_whole_word_as_adjacency(write_out, private_variant):
 
 
 def test_a_classic_calibration_keeps_at_least_half_of_the_budget(write_out, private_variant):
-    """Between bη and 2bη (docs/theory/tight-calibration.md), where b does not exceed the length."""
+    """Between bη and 2bη (docs/theory/losses.md), where b does not exceed the length."""
     claimed = private_variant.make(write_out(5, 3).language, 3, 2).guarantee.epsilon
     assert 1.5 - 1e-12 <= claimed <= 3
 

@@ -1,6 +1,6 @@
 """Numbers that are known from elsewhere (J19, B26), to the digits they are known to.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ def test_counts_of_words_at_distance_2_from_abc():
 
 
 def test_the_error_of_the_exponential_in_closed_form():
-    """E[d] = nC/(1+C), C = (m−1)e^{−η} (docs/theory/tight-calibration.md): 5·2/(e²+2) for n = 5, m = 3, ε = 2."""
+    """E[d] = nC/(1+C), C = (m−1)e^{−η} (docs/theory/losses.md): 5·2/(e²+2) for n = 5, m = 3, ε = 2."""
     error = sv.Exponential(sv.words("abc", 5), epsilon=2).distances().expected_error
     assert error == pytest.approx(10 / (7.38905609893065 + 2), rel=1e-14)

@@ -51,7 +51,7 @@ def test_no_distance_step_costs_more_than_the_budget(tight_variant, length, size
 @pytest.mark.parametrize("epsilon", [0.1, 5, 50])
 @pytest.mark.parametrize(("length", "size"), LARGE)
 def test_the_exponential_law_in_closed_form(length, size, epsilon):
-    """ln P(w'|w) = −ηℓ − n ln(1+(m−1)e^{−η}) (docs/theory/tight-calibration.md)."""
+    """ln P(w'|w) = −ηℓ − n ln(1+(m−1)e^{−η}) (docs/theory/losses.md)."""
     mechanism = sv.Exponential(sv.words(range(size), length), epsilon=epsilon)
     log_total = length * math.log1p((size - 1) * math.exp(-epsilon))
     for distance in {0, 1, 37 % length, length // 2, length}:

@@ -1,4 +1,4 @@
-"""P(w'|w) of every mechanism against the definition, word by word (docs/theory/tight-calibration.md)."""
+"""P(w'|w) of every mechanism against the definition, word by word (docs/theory/losses.md)."""
 
 from __future__ import annotations
 

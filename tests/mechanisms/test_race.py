@@ -1,6 +1,6 @@
 """The race against exact comparison of V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) in Python's decimals.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 """
 
 from __future__ import annotations

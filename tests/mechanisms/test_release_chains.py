@@ -14,7 +14,7 @@ from symveil.laws.limits import LIMITS
 from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.chain_audit import audit_by_chain, branches_of, largest_ratio
+from symveil.verification.chain_pairs import audit_by_chain, branches_of, largest_ratio
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

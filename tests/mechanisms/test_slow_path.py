@@ -1,4 +1,4 @@
-"""The exact decision behind the fast one (docs/theory/exact-sampling.md): widening the filter changes no released word.
+"""The exact decision behind the fast one (docs/theory/hidden-lengths.md): widening the filter changes no released word.
 
 With 64 filter bits the slow path is taken once in 2⁶⁴ draws. With 4 or 1 it is taken nearly always;
 since it decides on the same bits and asks for no others, the same seed must give the same words.

@@ -1,6 +1,6 @@
 """No law that depends on the distance alone has a smaller expected error than the staircase.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/lower-bounds.md.
 The oracle is the linear programme itself: minimise Σ N(ℓ)ℓ r(ℓ) subject to Σ N(ℓ) r(ℓ) = 1 and
 r(d) ≤ e^ε r(d') for |d−d'| ≤ b. It is solved in the chances q(ℓ) = N(ℓ) r(ℓ), each row scaled
 to largest coefficient 1, and HiGHS is right to about 1e-7.
@@ -117,7 +117,7 @@ def least_worst_error_of_any_mechanism(length: int, size: int, b: int, epsilon: 
 
 @pytest.mark.parametrize(("length", "size", "b"), [(1, 3, 1), (2, 2, 1), (2, 2, 2), (2, 3, 1), (2, 3, 2), (3, 2, 2)])
 def test_no_mechanism_of_any_form_does_better(length, size, b):
-    """docs/theory/tight-calibration.md, Theorem 4: the programme over all mechanisms, not only over distances."""
+    """docs/theory/lower-bounds.md, Theorem 3.1: the programme over all mechanisms, not only over distances."""
     for epsilon in (0.5, 2):
         staircase = sv.Staircase(sv.words(range(size), length), epsilon=epsilon, adjacency=b)
         least = least_worst_error_of_any_mechanism(length, size, b, epsilon)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.errors import WordError
-from symveil.models.word import decode, encode
+from symveil.models.alphabet import decode, encode
 
 ABC = sv.Alphabet.from_symbols("abc")
 

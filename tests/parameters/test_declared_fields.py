@@ -19,7 +19,7 @@ from symveil.cli.main import cli
 from symveil.cli.output import command
 from symveil.errors import ParameterError
 from symveil.formats.cost_files import CostFiles
-from symveil.formats.json_schema import first_fault
+from symveil.formats.json_text import first_fault
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.laws.parameters import ChoiceParameters
 from symveil.mechanisms.choice import MechanismChoice, names, takers
@@ -32,18 +32,16 @@ from symveil.parameters import (
     Several,
     Whole,
     declared,
-    list_of,
     listing_fields,
     parameters_of,
     schema_of,
     shows_fields,
 )
-from symveil.studio.choice_fields import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, choice_of, holds
-from symveil.studio.forms import Form
-from symveil.studio.panels.release import ReleasePanel
-from symveil.tasks.count import CountOptions, CountParameters
-from symveil.tasks.learn_privately import LearnOptions
-from symveil.tasks.parameters import FileParameters, RunOptions
+from symveil.studio.forms import DEFAULTS, FIELDS, NOT_HERE, SHOWN_WHEN, Form, choice_of, holds
+from symveil.studio.panels.words import ReleasePanel
+from symveil.tasks.count import CountFileParameters, CountOptions, CountParameters
+from symveil.tasks.learn_privately import LearnOptions, LearnParameters
+from symveil.tasks.parameters import FileParameters, FileReading, RunOptions
 
 DESCRIPTIONS = (MechanismChoice, CostFiles, ColumnOptions, RunOptions, CountOptions, LearnOptions)
 EVERY = [(kind, each) for kind in DESCRIPTIONS for each in parameters_of(kind)]
@@ -95,8 +93,7 @@ def test_a_made_up_field_is_an_option_a_form_field_a_rule_of_the_schema_and_a_ro
     assert first_fault({"mood": "bold"}, schema) is None
     assert first_fault({"mood": "sad"}, schema) == '$.mood: expected "calm" or "bold"'
 
-    # a line of the page, and one of the docstring
-    assert "* `mood`: *Mood of the draw*; calm." in list_of(copy, taken_by=takers)
+    # a line of the docstring
     assert "\nmood\n    How the `mechanism` feels: calm, or bold." in str(listing_fields(copy).__doc__)
 
     # a parameter of a function
@@ -218,12 +215,26 @@ WIDER = {
 }
 
 
+NOT_OF_COUNTS = {
+    *("keep", "on_unknown", "over_budget", "person_option", "spreadsheet_safe", "start", "thin"),
+    *("time_grid", "time_shift", "time_step", "unsafe_report_true_error"),
+}
+"""What a table or a model of a whole file does not have: its records are not released."""
+
+
 @pytest.mark.parametrize(
     ("types", "kinds", "without"),
     [
         (ChoiceParameters, (MechanismChoice,), {"not_private"}),
         (FileParameters, (MechanismChoice, ColumnOptions, RunOptions), NOT_BY_NAME),
         (CountParameters, (ColumnOptions, CountOptions), {"keep", "attributes", "person_option"}),
+        (
+            CountFileParameters,
+            (RunOptions, ColumnOptions, CountOptions),
+            {*NOT_OF_COUNTS, "attributes", "longest", "gzip_ratio", "time_share"},
+        ),
+        (LearnParameters, (RunOptions, ColumnOptions, LearnOptions), NOT_OF_COUNTS),
+        (FileReading, (ColumnOptions,), {"keep", "attributes", "person", "person_option", "time"}),
     ],
 )
 def test_typed_keyword_arguments_are_the_fields(types: type, kinds: tuple[type, ...], without: set[str]) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from symveil.errors import FileError
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.shapes import read_coordinates
 from symveil.pictures.charts import Band, Cell, Curve, bars_chart, curves_chart, heat_grid_chart, ticks
-from symveil.pictures.road_map import covers_most, flows_svg, road_map_svg
+from symveil.pictures.maps import covers_most, flows_svg, road_map_svg
 
 HOSTILE = "<script>alert(1)</script>&\x00"
 

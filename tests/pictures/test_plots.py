@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 from symveil.errors import FileError, InputError, ParameterError
-from symveil.pictures import plots
+from symveil.pictures import marks
 from symveil.pictures.charts import PALETTE, Band, Curve, bars_chart, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import save_chart
 from symveil.pictures.text import BARS
 from symveil.storage import files
 
@@ -114,7 +114,7 @@ def test_a_failure_while_drawing_leaves_the_old_file_as_it_was(draw, tmp_path, m
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plots, "_rendered", interrupted)
+    monkeypatch.setattr(marks, "_rendered", interrupted)
     with pytest.raises(KeyboardInterrupt):
         draw(old)
     assert old.read_bytes() == b"old"

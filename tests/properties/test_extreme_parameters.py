@@ -39,7 +39,7 @@ def test_a_tiny_budget_is_kept(kind, calibration, epsilon):
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e-20", "1e-30", "1e-40", "1e-300"])
 def test_a_tiny_budget_is_kept_by_classic_permute_and_flip(epsilon):
-    """The loss lies between ε/2 and ε, however small ε is (docs/theory/tight-calibration.md)."""
+    """The loss lies between ε/2 and ε, however small ε is (docs/theory/losses.md)."""
     mechanism = sv.PermuteAndFlip(sv.words("ab", 3), epsilon=epsilon, calibration="classic")
     assert float(epsilon) / 2 <= mechanism.guarantee.epsilon <= float(epsilon)
 

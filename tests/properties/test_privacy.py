@@ -47,7 +47,7 @@ def test_no_pair_of_neighbours_loses_more_than_is_claimed(private_variant, case,
 @given(length=st.integers(1, 60), size=st.integers(2, 60), b=adjacencies, epsilon=budgets)
 @settings(max_examples=25)
 def test_the_claim_is_attained_next_to_the_word_itself(tight_variant, length, size, b, epsilon):
-    """Tight means tight: the whole budget is spent (docs/theory/tight-calibration.md)."""
+    """Tight means tight: the whole budget is spent (docs/theory/losses.md)."""
     mechanism = tight_variant.make(sv.words(range(size), length), epsilon, b)
     assert mechanism.guarantee.epsilon == pytest.approx(float(epsilon), rel=0, abs=1e-9)
     reach = length if b == "all" else min(b, length)

@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from symveil.cli.main import cli
 from symveil.examples.paper_systems import example_4, pin_checker
-from symveil.numbers.texts import counted, epsilon_text, factor, share_of_symbols
+from symveil.numbers.rationals import counted, epsilon_text, factor, share_of_symbols
 from symveil.reports.page import Reported, part_html, report_page, text_html
 from symveil.reports.report import (
     Facts,

@@ -1,6 +1,6 @@
 """Permute-and-flip has two samplers, a race for few words and a table for many: one law.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 Each fit fails a right sampler once in 10⁶ seeds (see conftest).
 """
 

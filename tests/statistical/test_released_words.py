@@ -42,7 +42,7 @@ def test_a_budget_wrong_by_a_fifth_is_noticed(write_out, fits, variant, wrong):
 
 
 def test_words_drawn_by_the_slow_path_follow_the_law(write_out, fits, one_of_each, monkeypatch):
-    """Every decision forced through ball arithmetic (docs/theory/exact-sampling.md)."""
+    """Every decision forced through ball arithmetic (docs/theory/hidden-lengths.md)."""
     monkeypatch.setattr(choices, "FILTER_BITS", 1)
     written = write_out(1, 3)
     mechanism = one_of_each.make(written.language, 2)

@@ -7,8 +7,8 @@ from pathlib import Path
 from symveil.ledger.units import Unit
 from symveil.numbers.progress import silent
 from symveil.studio.answer import Answer
-from symveil.studio.panels.answers import LedgerPanel
-from symveil.studio.tasks.ledger import MOST_ENTRIES, MOST_PERSONS
+from symveil.studio.panels.files import LedgerPanel
+from symveil.studio.tasks.answers import MOST_ENTRIES, MOST_PERSONS
 from symveil.tasks.budgets import grant_budget
 from symveil.tasks.privatize_file import privatize_file
 

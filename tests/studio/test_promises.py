@@ -12,10 +12,8 @@ from symveil.examples.paper_systems import TRIP
 from symveil.reports.page import section_html
 from symveil.studio.answer import Answer
 from symveil.studio.panel import Panel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
 from symveil.studio.panels.systems import OpacityPanel
+from symveil.studio.panels.words import ComparePanel, MapPanel, ReleasePanel
 from symveil.tasks import opacity as opacity_workflow
 
 from .test_tasks import averages_of, chain_file, opacity, task_of

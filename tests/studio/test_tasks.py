@@ -14,31 +14,28 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.calibration.search import counted_searches
-from symveil.enforcement import sensitive_only
+from symveil.enforcement import policies
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.statistics import CHOICES
 from symveil.examples.paper_systems import TRIP, example_4, network_coordinates, network_language, road_network
 from symveil.formats.cost_files import read_places
 from symveil.formats.manifest import manifest_path
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.shapes import read_coordinates
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
-from symveil.pictures.road_map import road_map_svg
+from symveil.pictures.maps import road_map_svg
 from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
 from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
-from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.files import AnswersPanel, FilePanel, LedgerPanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
-from symveil.studio.panels.whole_file import FilePanel
+from symveil.studio.panels.words import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.tasks import answers as answers_task
 from symveil.studio.tasks import compare as averages_task
 from symveil.studio.tasks.compare import Averages, average_more
@@ -47,7 +44,7 @@ from symveil.studio.worker import Task
 from symveil.tasks import explain as public_averages
 from symveil.tasks import opacity as opacity_workflow
 from symveil.tasks.privatize_file import privatize_file
-from symveil.verification.opacity import observation, run_observations, safe_observations
+from symveil.verification.opacity import observation, run_observations
 
 JUNK = ("", " ", "abc", "-1", "0", "1e400", "nan", "inf", "1/0", "1/3", "99999999999999999999", "é", "\x00", "a" * 5000)
 SMALL = {"word": "abca", "calibration": "classic"}  # answered at once, so that many can be asked
@@ -175,11 +172,11 @@ def test_moving_epsilon_builds_nothing_that_does_not_depend_on_it(tmp_path: Path
     before = opacity(model=file, epsilon="2").document
     for module, name in (
         (observation, "closure"),
-        (safe_observations, "explore"),
+        (run_observations, "explore"),
         (opacity_workflow, "verdict_on"),
         (opacity_workflow, "violation_on"),
         (run_observations, "complete_observations"),
-        (sensitive_only, "loss_of_laws"),
+        (policies, "loss_of_laws"),
         (EnumeratedLoss, "of"),
     ):
         monkeypatch.setattr(module, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called again"))

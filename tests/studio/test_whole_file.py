@@ -12,7 +12,7 @@ from symveil.examples.millford import DAYS, FIRST_DAY, millford_times, millford_
 from symveil.numbers.progress import silent
 from symveil.reports.report import Picture, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.panels.whole_file import FilePanel
+from symveil.studio.panels.files import FilePanel
 from symveil.studio.tasks.whole_file import STATISTICS, read_attributes
 
 ROWS = "who,word\n" + "".join(f"person-{number % 90},{'a b b' if number % 3 else 'b'}\n" for number in range(300))

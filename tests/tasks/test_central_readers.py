@@ -17,7 +17,7 @@ from symveil.cli.main import main
 from symveil.comparison.distributions import CodedWords
 from symveil.estimation.statistics import read_statistic
 from symveil.randomness import NotPrivateSeededBits
-from symveil.studio.panels.answers import AnswersPanel
+from symveil.studio.panels.files import AnswersPanel
 from symveil.studio.tasks.answers import answer_answers
 from symveil.tasks.central_files import read_counts
 from symveil.tasks.compare import compare

@@ -13,9 +13,8 @@ import symveil.release.protocol
 import symveil.tasks.count
 from symveil.examples.millford import LONGEST, MOST_TRIPS, SHORTEST, blocks, millford, millford_trips, turns
 from symveil.formats.models.model_files import load_model
-from symveil.numbers.rationals import shown_at_least
-from symveil.numbers.texts import percent
-from symveil.pictures.town_map import CHANGED
+from symveil.numbers.rationals import percent, shown_at_least
+from symveil.pictures.maps import CHANGED
 from symveil.tasks.demo import (
     ADJACENCY,
     EPSILONS,

@@ -10,8 +10,7 @@ import symveil as sv
 from cli.running import symveil
 from symveil.errors import ParameterError
 from symveil.formats.cost_files import read_costs
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.words import MapPanel, ReleasePanel
 from symveil.tasks.doubts import doubts, given_up_notes
 from symveil.tasks.explain import average_over_model, explain_word
 

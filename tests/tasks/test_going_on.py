@@ -285,7 +285,7 @@ def test_settings_that_are_kept_are_read_again():
     assert again.text() == one.text() and one.differences(again) == [] and again.options_text() == one.options_text()
     other = settings.Settings(options={"epsilon": "2", "offset": Fraction(1)}, made_by={}, laws=None)
     assert other.differences(one) == [
-        "another epsilon (1 then, 2 now)", "another version (1 then, None now)", "other rates of the mechanism"
+        "another epsilon (1 then, 2 now)", "another version (1 then, not given now)", "other rates of the mechanism"
     ]  # fmt: skip
 
 

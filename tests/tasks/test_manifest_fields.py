@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import symveil as sv
-from symveil.formats.compatibility import MANIFEST_OF_0_3
-from symveil.formats.json_schema import first_fault, shipped_schema
+from symveil.formats.json_text import first_fault, shipped_schema
+from symveil.formats.manifest import MANIFEST_OF_0_3
 from symveil.ledger import charging, lifecycle
 from symveil.release.local import LocalJob
 from symveil.tasks.budgets import grant_budget
@@ -105,6 +105,57 @@ def test_what_is_not_so_does_not_check(trips, change, check):
         assert not rows(release.manifest_file)[check][0]
     except ValueError as refused:  # of a field that is needed for another check
         assert "expected a manifest as symveil writes it" in str(refused)
+
+
+MADE = {
+    "an alphabet": {"mechanism": "exponential"},
+    "permute-and-flip": {"mechanism": "permute-and-flip"},
+    "auto": {},
+    "classic": {"mechanism": "staircase", "calibration": "classic"},
+    "swap costs": {"mechanism": "exponential", "cost": "swap", "cap": 2, "adjacency": 2},
+    "balanced": {"mechanism": "exponential", "balanced": True, "adjacency": 2},
+    "auto, balanced": {"balanced": True, "adjacency": 2},
+    "a chain's prior": {"mechanism": "exponential", "prior": "chain", "adjacency": 1},
+    "optimal, swap": {"mechanism": "optimal", "cost": "swap", "adjacency": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "field", "value", "fault"),
+    [
+        (
+            "an alphabet",
+            "calibration",
+            "classic",
+            "calibration: the law of words of 2 symbols has the rate 2",
+        ),
+        ("classic", "calibration", "tight", "calibration: the law of words of 2 symbols has the rate 1, tight is 2"),
+        ("permute-and-flip", "calibration", "classic", "calibration: "),
+        ("auto", "calibration", "classic", "calibration: "),
+        ("swap costs", "cap", 3, "cap: the law of words of 2 symbols has 2, which is not what they ask for, 3"),
+        ("swap costs", "cap", None, "cap: "),
+        ("swap costs", "balanced", True, "balanced: the law of words of 2 symbols has false"),
+        ("balanced", "balanced", False, "balanced: the law of words of 2 symbols has true"),
+        ("auto, balanced", "cost", "swap", "cost: "),
+        ("a chain's prior", "prior", "uniform", "prior: the law of words of 2 symbols has chain"),
+        ("optimal, swap", "prior", "uniform", None),  # as it is written
+    ],
+)
+def test_parameters_that_contradict_the_laws_do_not_check(trips, made, field, value, fault):
+    on_model = {"adjacency"} & set(MADE[made])
+    if on_model:
+        moves = [(a, b, "1/2") for a in "abc" for b in "abc" if a != b]
+        sv.save_model(sv.MarkovChain.from_transitions(moves), trips.with_name("m.json"))
+        trips.write_text("id,rider,town,s\n1,ann,X,a b\n2,bob,Y,b c\n")
+    words = {"model": trips.with_name("m.json"), "alphabet": None, "thin": True} if on_model else {}
+    release = released(trips, **words, **MADE[made])
+    assert all(holds for holds, _ in rows(release.manifest_file).values())
+    parameters = {**release.manifest["parameters"], field: value}
+    if value is None:
+        del parameters[field]
+    release.manifest_file.write_text(json.dumps({**release.manifest, "parameters": parameters}))
+    holds, note = rows(release.manifest_file).get("parameters", (True, ""))
+    assert holds == (fault is None) and note.startswith(fault or ""), note
 
 
 def test_what_is_so_of_an_attacker_checks(trips):

@@ -17,7 +17,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import FileError, SymveilError
-from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.formats.sequences.stamps import ArtificialTimes
 
 XES = "{http://www.xes-standard.org/}"
 # the head of a log as ProM, Disco and pm4py write it: extensions, globals, classifiers, then traces

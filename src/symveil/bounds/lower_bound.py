@@ -292,7 +292,7 @@ def least_staircase_error(language: FreeLanguage, epsilon: Fraction, adjacency: 
     """The exact least expected error on Σⁿ: that of the best staircase, min over t of E[d], as a ball.
 
     Every ε-private mechanism on Σⁿ can be averaged over the symmetries of Σⁿ without changing its mean error over
-    uniform words, and then the best staircase is no worse (docs/theory/tight-calibration.md, Theorem 4): weights
+    uniform words, and then the best staircase is no worse (docs/theory/lower-bounds.md, Theorem 3.1): weights
     e^{−εk}, where k rises by 1 after the first t and then after every b distances, over t = 1 … b.
 
     >>> from symveil.languages.free import words

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource
 from symveil.trellis.passes import Trellis, backward, drawn_paths, forward
 from symveil.trellis.semirings import FLOATS, WIDE_FLOATS

@@ -6,7 +6,7 @@ inequalities, multiplied by any f_x(w,v) ≥ 0 and added to the expected loss, s
 
     E[d] ≥ Σ_w min_x [π(w)d(w,x) − Σ_v f_x(w,v) + e^{−ε}Σ_v f_x(v,w)]
 
-for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 6). The solver's multipliers are the best f; since
+for every ε-private mechanism (docs/theory/lower-bounds.md, Theorem 3.3). The solver's multipliers are the best f; since
 any f will do, nothing about the solver has to be believed. Under the graceful promise words further apart are compared
 too, and e^{−ρd(w,v)} stands in the place of e^{−ε}.
 """

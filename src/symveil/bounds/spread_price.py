@@ -6,7 +6,7 @@ sends, u receives the fraction e^{−εg(w,u)}. Whatever the flows are, as long 
 
     λ(u) = min(λ̄(u), received(u)/π(u)),   0 ≤ λ̄ ≤ 1,
 
-is a price (docs/theory/lower-bounds.md, Theorem 5). So flows and λ̄ may come from any search, and rounding matters
+is a price (docs/theory/lower-bounds.md, Theorem 3.10). So flows and λ̄ may come from any search, and rounding matters
 only in the last step. The search: λ̄ and the probabilities p(u) of releasing u_J for u are the two sides of a saddle
 point; both follow their gradients, and flows prefer the words where p is large. What counts is the mean over many
 steps.
@@ -16,7 +16,7 @@ Price A: one price for all words of a window whose words are all adjacent to eac
 For an output x let m(t) be the weight of the words at distance t from it. λ is a price if Σ m(t)·φ(t − λ) ≥ 0 with
 φ(s) = s for s < 0 and e^{−ε}s otherwise, for every x. φ is the smaller of two lines, so the largest such λ is the
 smallest, over k, of the mean distance when the words farther than k count e^{−ε} only (docs/theory/lower-bounds.md,
-Theorem 3).
+Theorem 3.8).
 """
 
 from __future__ import annotations

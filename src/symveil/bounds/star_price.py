@@ -1,13 +1,13 @@
 """Price B: what each word can charge to the words around it, over a whole word or a long tile of it.
 
 For 0 < Λ ≤ 1, λ(o) = min(Λ, G₀(o) − Λ·G₁(o)) is a price, where G₁ is the sum of π(w)/π(o)·ζ(w,o) over the other words w
-of the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 4). A word that leaves o's
-path and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b changes
-in all are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the
+of the tile, G₀ the same times d(w,o), and ζ ≤ e^{−εg} (docs/theory/lower-bounds.md, Theorem 3.9). A word that leaves
+o's path and comes back to it makes a *detour*; detours can be taken one by one, so packs of detours with at most b
+changes in all are steps between adjacent words, and ζ = e^{−ε·packs}. Sums over all such words take one pass over the
 positions.
 
 Λ need not be the same for all words: any toll H ≥ 0 with λ ≤ H will do, where Σ ζ·H(w) takes its
-place. A toll that is a sum over the states of a word needs one more sum in the same pass (Theorem 4).
+place. A toll that is a sum over the states of a word needs one more sum in the same pass (Theorem 3.9).
 
 Detours depend on a short piece of the word only, so each piece that occurs in a sample is looked at once.
 

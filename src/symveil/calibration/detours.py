@@ -1,9 +1,15 @@
 """What one detour of any length can lose: shortest paths over the windows of boxes, one pass for every length.
 
-See docs/theory/beyond-b.md, *Detours of any length*. Along a word's own states the weight of what comes before grows by
-the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes before it
-and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the same ends,
-and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.
+See docs/theory/certificates.md, *Detours of any length*. Along a word's own states the weight of what comes before
+grows by the factor G at each step, and boxes with windows hold G. Two words that differ in one block share what comes
+before it and what follows: ln Z(v)/Z(w) is a difference of two sums of ln G over the same number of steps between the
+same ends, and of what the two ends are worth. The largest sum minus the smallest is a pass for all lengths at once.
+
+Theorem 2.10 is about inner blocks of ℓ symbols, with paths of ℓ+1 steps. A final block has paths of ℓ steps to any
+window of an accepting state at step n, and E = Σ_y α(y)f(y)/α(s_n), f(y) what ending in y is worth. An initial block
+has ℓ+1 steps from the hidden start, the whole word n. With a balance, states are edges, and the words are in the same
+state two steps after the block: an inner block has ℓ+2 steps, or, if c ends the word, ℓ+1 as a final one, of paths
+whose last symbol is c.
 
 Rounding. Boxes are rounded outwards; G and what an end is worth are sums of products of non-negative numbers, widened
 by more than their error, and so are their logarithms. A sum of m logarithms is wrong by less than m²·max·2⁻⁵³.

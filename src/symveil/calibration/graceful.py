@@ -1,14 +1,14 @@
 """The largest rate at which any two words lose at most ρ for each position in which they differ.
 
-See docs/theory/beyond-b.md. Two words of a chain differ in maximal blocks, and swapping them one by one passes through
-words of the language: so the whole promise is one number for each length of a block, L(ℓ) ≤ ρℓ (Theorem 1). By what the
-words allow:
+See docs/theory/certificates.md, *Graceful certificates*. Two words of a chain differ in maximal blocks, and swapping
+them one by one passes through words of the language: so the whole promise is one number for each length of a block,
+L(ℓ) ≤ ρℓ (Theorem 2.7). By what the words allow:
 
 * at most 10⁴ words: all pairs are compared (`enumeration`): exact;
 * words that are halves: blocks of few symbols are compared, and for longer ones the largest Z over the smallest is
-  enough (Theorem 2): certified;
-* other chains of some hundred states: shortest paths over windows of boxes for all lengths (Theorem 3), and the search
-  over blocks for the few short lengths where these do not do: certified.
+  enough (`halves/blocks.py`): certified;
+* other chains of some hundred states: shortest paths over windows of boxes for all lengths (Theorem 2.10), and the
+  search over blocks for the few short lengths where these do not do: certified.
 
 The loss may fall where the rate rises, so that each rate which is used is proved itself.
 """
@@ -207,7 +207,7 @@ class GracefulProof:
     # --- words that are halves -------------------------------------------------------------------
 
     def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> ProvedLoss | None:
-        """Theorem 2; None where weights leave the range of floats."""
+        """Theorem 2.14; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
         if not tables.is_bounded:
@@ -237,7 +237,7 @@ class GracefulProof:
     # --- detours of all lengths ------------------------------------------------------------------
 
     def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> ProvedLoss:
-        """Theorem 3, and the search over blocks for the short ones that it leaves."""
+        """Theorem 2.10, and the search over blocks for the short ones that it leaves."""
         progress(0, 100)
         graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
         if not graph.is_bounded:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symveil.laws.guarantee import How
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.rationals import at_least
 
 _DIGITS = 7

@@ -15,15 +15,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from symveil.central.cells import GRID, MOST_CELLS, Entries, Read, cell_name, summed
+from symveil.central.cells import GRID, Entries, Read, cell_name, summed
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.central.time_law import tilted
-from symveil.central.time_tables import FEWEST_PERSONS, among_all, own_rows, row_names, waits_of
+from symveil.central.time_tables import among_all, own_rows, row_names, waits_of
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.table import Indices, projected
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.models.word import Codes, Lengths
 from symveil.randomness import BitSource, RecordKey
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)
@@ -180,7 +181,7 @@ def learn_attributes(
         rows = np.zeros(support.symbols, dtype=np.int64)
         if not of_cases:  # fewer would say less of a row than the sum of all rows does
             least = size * float(query.scale / GRID)
-            rows = attribute_rows(*words, support.symbols, max(FEWEST_PERSONS, persons), least)
+            rows = attribute_rows(*words, support.symbols, max(LIMITS.now.fewest_persons, persons), least)
         count = int(rows.max(initial=-1)) + 1
         cells = attribute_cells(values, rows, symbols)
         sums = attribute_sums(read, index, support, rows, size, of_cases=of_cases, cut=cut)
@@ -193,8 +194,8 @@ def learn_attributes(
 def require_small(attributes: Sequence[PublicValues], symbols: int) -> None:
     """Refuse tables that would take minutes of noise alone."""
     for each in attributes:
-        if len(each) * symbols > MOST_CELLS:
+        if len(each) * symbols > LIMITS.now.cells:
             raise TooLargeError(
-                f"attribute {each.name}: expected at most {MOST_CELLS:,} activities x values, found "
+                f"attribute {each.name}: expected at most {LIMITS.now.cells:,} activities x values, found "
                 f"{len(each) * symbols:,}; group its values"
             )

@@ -134,7 +134,7 @@ class Command(Lately, click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; a long search behind a mechanism (a certificate) and a long file show how far they are."""
         from symveil.cli.progress import progress_bar
-        from symveil.numbers.holder import collected, collected_notes
+        from symveil.numbers.progress import collected, collected_notes
 
         with collected() as confided, collected_notes() as notes, warnings.catch_warnings(), progress_bar(""):
             warnings.simplefilter("ignore", SymveilWarning)  # commands print what results have to say, last

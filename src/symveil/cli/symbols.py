@@ -89,8 +89,8 @@ def roads_command(graph: Path, out: Path, places_out: Path | None, as_json: bool
     that where it ends, and where it lies (wkt, or u_lon, u_lat, v_lon, v_lat), if that is known. Links become states of
     a Markov chain, in which one follows another where it begins where the other ends, all equally likely.
     """
-    from symveil.formats.maps.road_graphs import road_model
     from symveil.formats.models.model_json import model_text
+    from symveil.formats.road_graphs import road_model
     from symveil.reports.report import facts_report
     from symveil.storage.files import write_files
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Integers = NDArray[np.int64]
 

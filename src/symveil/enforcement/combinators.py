@@ -40,7 +40,7 @@ from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism, Remarks, proved_again
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

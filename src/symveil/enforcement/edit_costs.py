@@ -1,7 +1,7 @@
 """Functions of least cost in the worst case: least in total where that has a bound, otherwise on average per event.
 
 The game is solved with a discount so near to 1 that its optimal strategies are optimal in both senses
-(docs/theory/opacity-synthesis.md), in exact rationals, by strategy iteration.
+(docs/theory/chains-and-opacity.md), in exact rationals, by strategy iteration.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from flint import fmpq
 from symveil.enforcement.edit_game import EditCosts, EditFunction, EditGame, Reply, Solved, built, replies
 from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
-from symveil.graphs.strong_components import strong_components
-from symveil.graphs.walk import Walk
+from symveil.graphs.walk import Walk, strong_components
 
 Position = tuple[int, int]
 

@@ -4,7 +4,7 @@ A position is (x, y): x is what the observer of the *true* observation would kno
 knows, which has given nothing away. The system chooses the next event that is possible in x; the filter answers by
 showing any string of insertable events before it, and the event itself, or not where it may be erased. What is shown
 must stay among the safe observations of the system. The filter wins where it can answer for ever: a greatest fixed
-point, which is the all-insertion structure of Wu and Lafortune (docs/theory/opacity-synthesis.md).
+point, which is the all-insertion structure of Wu and Lafortune (docs/theory/chains-and-opacity.md).
 
 For each x the winning y are one set, a bit mask, so a round costs some set operations for each move of the observer.
 
@@ -30,9 +30,8 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import ExplorationLimit, estimator
+from symveil.verification.opacity.estimators import ExplorationLimit, Question, estimator
 from symveil.verification.opacity.exploration import Explored, Numbers, explore
-from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observation import Observed
 
 Events = tuple[int, ...]

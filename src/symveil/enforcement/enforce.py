@@ -14,9 +14,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from symveil.enforcement.length_tables import AUTO, RELEASES
-from symveil.enforcement.private import PrivatePolicy
-from symveil.enforcement.safe import AnySubstitutes, SafeSubstitutes
-from symveil.enforcement.sensitive_only import SensitiveOnlyPolicy, read_omega, require_few_outcomes
+from symveil.enforcement.policies import (
+    AnySubstitutes,
+    PrivatePolicy,
+    SafeSubstitutes,
+    SensitiveOnlyPolicy,
+    read_omega,
+    require_few_outcomes,
+)
 from symveil.errors import ParameterError, WordError
 from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee
@@ -25,16 +30,14 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
-from symveil.numbers.rationals import Number
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import Number, epsilon_text
 from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
-from symveil.verification.opacity.run_observations import RunObservations, read_horizon
-from symveil.verification.opacity.safe_observations import Events, SafeObservations
+from symveil.verification.opacity.run_observations import Events, RunObservations, SafeObservations, read_horizon
 
 OpacityPolicy = PrivatePolicy | SensitiveOnlyPolicy
 """A way to keep the secret: what is shown instead of an observation, how probably, and what that achieves."""

@@ -26,7 +26,7 @@ from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import hamming_rate
 from symveil.mechanisms.selection import select_one_of_many
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, named
 from symveil.verification.opacity.observation_law import ObservationTable

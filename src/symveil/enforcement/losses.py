@@ -25,10 +25,10 @@ from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.laws.guarantee import Guarantee
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.progress import Progress, silent
-from symveil.verification.opacity.safe_observations import Events
+from symveil.verification.opacity.run_observations import Events
 
 Table = NDArray[Any]
 Numbers = NDArray[np.int64]

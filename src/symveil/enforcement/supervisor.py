@@ -2,7 +2,7 @@
 
 It sees what the observer sees and disables controllable events, all of which are observable. Then the runs that show an
 observation are the same with and without it, so are the estimates, and what remains to be done is to keep the
-observations away from violations against what cannot be disabled (docs/theory/opacity-synthesis.md).
+observations away from violations against what cannot be disabled (docs/theory/chains-and-opacity.md).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, estimator
+from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, Question, estimator
 from symveil.verification.opacity.exploration import explore
-from symveil.verification.opacity.notions import Question
 from symveil.verification.opacity.observation import Observed
 
 

@@ -17,13 +17,11 @@ from symveil.enforcement.supervisor import Supervisor, supremal_supervisor
 from symveil.errors import InternalError, ParameterError, WordError
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, accepted
-from symveil.numbers.rationals import Number, exact
-from symveil.numbers.texts import fraction_text
+from symveil.numbers.rationals import Number, exact, fraction_text
 from symveil.pictures.diagram import Diagram
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
-from symveil.verification.opacity.estimators import ExplorationLimit
-from symveil.verification.opacity.notions import Question, read_question
+from symveil.verification.opacity.estimators import ExplorationLimit, Question, read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import EstimatedTable
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.pictures.charts import Whisker, heat_chart, whiskers_chart
-from symveil.pictures.road_map import Road, flows_svg, road_weights_svg
+from symveil.pictures.maps import Road, flows_svg, road_weights_svg
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 

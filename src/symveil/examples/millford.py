@@ -23,8 +23,7 @@ from itertools import groupby, pairwise
 
 from symveil.models.markov_chain import MarkovChain
 from symveil.pictures.bezier import Point
-from symveil.pictures.road_map import Road
-from symveil.pictures.town_map import TownPlan
+from symveil.pictures.maps import Road, TownPlan
 from symveil.randomness import BitSource, NotPrivateSeededBits, uniform_integer
 
 Crossing = str

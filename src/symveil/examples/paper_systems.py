@@ -17,13 +17,13 @@ from itertools import product
 
 from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.protection import typical_words
+from symveil.models.alphabet import decode
 from symveil.models.automaton import TransitionSystem
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import StochasticSystem
-from symveil.models.word import decode
 from symveil.pictures.bezier import Point
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import NotPrivateSeededBits, uniform_integer
 
 GRID_SIDE, GRID_STEPS = 15, 18

@@ -1,4 +1,10 @@
-"""Reading files: plain, gzipped or packed by xz, within bounds, and every failure said in one way."""
+"""Reading files: plain, gzipped or packed by xz, within bounds, and every failure said in one way.
+
+A spreadsheet that opens a CSV file takes a cell that begins with `=`, `+`, `-` or `@` for a formula, which may read
+other cells and send them elsewhere. Ids, kept columns and names of persons come from others. Where that is asked for,
+such cells, and those that begin with an apostrophe already, get an apostrophe in front (as OWASP advises against *CSV
+injection*), and all cells are quoted. So a cell that begins with one has exactly one too many.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 from symveil.errors import FileError, ModelError, ParameterError, either, reason
 from symveil.storage.files import open_regular
@@ -172,12 +178,7 @@ def read_text(path: Path, *, what: str, at_most: int) -> str:
 def other_encoding(head: bytes, wrong: bytes) -> str:
     """What bytes that are no UTF-8 look like, as advice; nothing where they look like no text.
 
-    Parameters
-    ----------
-    head
-        The first four bytes of the file: marks of byte orders.
-    wrong
-        Some bytes that are no UTF-8, a line for example. None of them is shown.
+    `head`, the first four bytes of the file, holds marks of byte orders. Nothing of `wrong` is shown.
 
     >>> other_encoding(b"\\xff\\xfei\\x00", b"i"), other_encoding(b"id,s", b"caf\\xe9,a")
     ('; it looks like UTF-16: save it as UTF-8', '; it looks like Windows-1252 or Latin-1: save it as UTF-8')
@@ -365,3 +366,28 @@ def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
     if row:
         return rows(int(row[1]))
     return where if where.startswith(str(file)) else f"{file}: {where}"
+
+
+Apostrophes = Literal["none", "written", "read"]
+"""What happens to such cells: nothing, one is put in front when they are written, or it is taken away when read."""
+
+# also the wide forms of East Asian text, which some spreadsheets take for the others
+SIGNS = "=+-@\t\r\n＝＋－＠'"
+
+
+def guarded(text: str) -> str:
+    """A cell that is text for every spreadsheet.
+
+    >>> guarded("=1+1"), guarded("a=1"), guarded("'=1"), guarded("")
+    ("'=1+1", 'a=1', "''=1", '')
+    """
+    return f"'{text}" if text.startswith(tuple(SIGNS)) else text
+
+
+def unguarded(text: str) -> str:
+    """The cell that was guarded.
+
+    >>> [unguarded(guarded(text)) for text in ("=1+1", "a", "'a", "''")]
+    ['=1+1', 'a', "'a", "''"]
+    """
+    return text.removeprefix("'")

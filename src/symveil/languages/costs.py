@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.graphs.csr import Csr
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.trellis.semirings import Numbers
 

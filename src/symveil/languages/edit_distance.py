@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Distances = NDArray[np.int64]
 

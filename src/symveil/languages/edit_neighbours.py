@@ -40,7 +40,7 @@ from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer

@@ -19,11 +19,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError, WordError
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import (
+from symveil.models.alphabet import (
+    Alphabet,
     Codes,
     Lengths,
     Metric,
+    Symbol,
     Word,
     as_rows,
     check_code_range,

@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from symveil.errors import ParameterError, TooLargeError, WordError
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Word, encode
+from symveil.models.alphabet import Alphabet, Symbol, Word, encode
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import count_label, others_label, probability_label, superscript, symbol_label

@@ -24,8 +24,7 @@ from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
 from symveil.languages.free import FreeLanguage
 from symveil.languages.graph import AnyModel, Model, WordGraph, ends_unaccepted, require_words, word_graph
 from symveil.languages.runs import RunLanguage
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import FAR, Codes, Lengths, Metric, Word, encode, first_unknown
+from symveil.models.alphabet import FAR, Alphabet, Codes, Lengths, Metric, Symbol, Word, encode, first_unknown
 from symveil.numbers.once import Memo, computed_once
 from symveil.randomness import BitSource
 

@@ -22,9 +22,8 @@ from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.languages.edit_distance import edit_distance
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.open import BoundedLanguage
-from symveil.models.alphabet import Alphabet, Symbol, is_hashable
+from symveil.models.alphabet import Alphabet, Symbol, Word, encode, is_hashable
 from symveil.models.automaton import Automaton, Transition
-from symveil.models.word import Word, encode
 from symveil.numbers.once import computed_once
 from symveil.pictures.diagram import Diagram, Edge, Node, to_dot
 from symveil.pictures.svg import to_svg

@@ -20,8 +20,18 @@ from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.language import Language
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Metric, Word, encode, first_unknown, read_length, split_words
+from symveil.models.alphabet import (
+    Alphabet,
+    Codes,
+    Lengths,
+    Metric,
+    Symbol,
+    Word,
+    encode,
+    first_unknown,
+    read_length,
+    split_words,
+)
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 from symveil.trellis.passes import RankedWalks

@@ -3,7 +3,7 @@
 V(i, ℓ, y) is the number of ways to finish from state y after i symbols with ℓ errors still to make
 (J19 Algorithm 2 and B26 Algorithm 2, with one layer per symbol). It is kept as integers, of 64 bits as
 long as they hold it and then as Python's, so a draw compares integers and is exactly uniform
-(docs/theory/exact-sampling.md).
+(docs/theory/hidden-lengths.md).
 
 The words at one distance from a word are drawn by their rank in alphabetical order.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_integer

@@ -10,7 +10,7 @@ happens between, and W_t the number of all ways to finish. Writing x as 1 + (x�
 V_j being that of the state after the hit. The P are the same for all words: a table of how many paths lead from where
 to where. So a word costs n³/6 products of integers instead of a pass over the graph for each number of errors. Terms
 cancel, but integers are not rounded: all of this is done modulo 2⁶⁴, and the counts themselves are below it
-(`fits_batches`; docs/theory/exact-sampling.md, *Words at a distance, many at once*).
+(`fits_batches`).
 Where several states may follow a symbol (an automaton's), a hit is a symbol together with the state after it.
 """
 
@@ -27,7 +27,7 @@ from symveil.graphs.csr import spread
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_counts import can_count, ways_to_finish
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]

@@ -27,7 +27,7 @@ from symveil.graphs.csr import offsets, spread
 from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.draw_loops import LANES, Edges, Levels, Sums, draw_part
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource, Boundaries
 from symveil.trellis.passes import Trellis, backward, backward_into
 from symveil.trellis.semirings import BALLS

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.run_draws import RowSteps, levels_of_arrivals, total_weight, worth
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.trellis.passes import Trellis, backward, scaled_through_edges, scaled_total
 from symveil.trellis.semirings import LOGARITHMS, ByDistance

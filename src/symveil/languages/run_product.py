@@ -9,7 +9,7 @@ The product of a word's Hamming automaton with a model has thousands of states; 
 hairball. Summed over the model's states it is a grid, position × errors, as for the free language.
 For words at distance ℓ the grid holds the share of them that passes each cell, and the share that
 errs next: Σ_y F(i, e, y)·V(i, ℓ−e, y) over all of them, with F counted forwards and V backwards
-(docs/theory/exact-sampling.md). Floats, scaled at every step: these numbers are for pictures only.
+(docs/theory/hidden-lengths.md). Floats, scaled at every step: these numbers are for pictures only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from symveil.graphs.csr import Csr
 from symveil.languages.free import FreeLanguage
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import merged
 from symveil.pictures.text import count_label, probability_label, superscript, symbol_label

@@ -2,7 +2,7 @@
 
 V(i,y,φ) = Σ over edges y→σ y' of T·κ·V(i+1,y',φ') adds and multiplies positive numbers only, κ and φ' being what the
 cost automaton makes of the pair (w_{i+1}, σ) in phase φ (`costs`). So its relative error is known beforehand
-(docs/theory/exact-sampling.md): at most (1+u)^K − 1, u = 2⁻⁵³. A decision that lies farther from every boundary than
+(docs/theory/hidden-lengths.md): at most (1+u)^K − 1, u = 2⁻⁵³. A decision that lies farther from every boundary than
 `margin` is the decision of exact arithmetic. With the Hamming distance and one phase, κ = e^{−η[σ≠w_{i+1}]}.
 
 Local balance: a public prior on the words of a chain that keeps their total weight nearly constant.
@@ -36,7 +36,7 @@ from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 

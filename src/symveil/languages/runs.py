@@ -25,9 +25,9 @@ from symveil.languages.graph import (
     word_graph,
 )
 from symveil.languages.run_counts import RunNeighbours
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import (
+from symveil.models.alphabet import (
     FAR,
+    Alphabet,
     Codes,
     Lengths,
     Metric,

@@ -20,7 +20,7 @@ from symveil.languages.runs import RunLanguage
 from symveil.laws.limits import LIMITS
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import MOST_WORDS, NearWords, typical_shares, typical_words
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 

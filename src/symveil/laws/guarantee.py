@@ -13,8 +13,7 @@ from flint import arb
 from symveil.errors import ParameterError
 from symveil.laws.limits import LIMITS
 from symveil.numbers.conversions import upper_bound
-from symveil.numbers.rationals import at_least, exact, shown_at_least
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import at_least, epsilon_text, exact, shown_at_least
 from symveil.reports.page import Reported
 from symveil.reports.report import Headline, Report, Section
 

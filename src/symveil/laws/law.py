@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from symveil.errors import TooLargeError
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.limits import LIMITS
-from symveil.models.alphabet import Alphabet
+from symveil.models.alphabet import Alphabet, Codes, Metric
 from symveil.models.labelled_chain import END_LABEL, START_LABEL, LabelledChain, Pair
 from symveil.models.names import unlike
-from symveil.models.word import Codes, Metric
 from symveil.numbers.conversions import decimal, shortened, upper_bound
 from symveil.pictures.charts import bars_chart
 from symveil.pictures.marks import Chart

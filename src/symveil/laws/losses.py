@@ -2,7 +2,7 @@
 
 A *pair of laws* is P(·|x) against P(·|x'). Its loss at an outcome y is ln P(y|x) − ln P(y|x'), and
 δ(ε) = Σ P(y|x)(1 − e^{ε−loss})⁺ is how far the pair is from ε-private. Where the law depends on distances alone, and
-every word looks alike, outcomes with the same two distances are counted together (docs/theory/beyond-b.md); where
+every word looks alike, outcomes with the same two distances are counted together (docs/theory/losses.md); where
 there are few words all of them are looked at. Losses and chances are rounded upwards by more than the error of their
 floats: what comes out is a pair that is at least as easy to tell apart.
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, SymveilError
 from symveil.laws.law import Law
 from symveil.laws.limits import LIMITS
-from symveil.models.word import FAR, Codes, Metric, Word
+from symveil.models.alphabet import FAR, Codes, Metric, Word
 
 ROUNDING = 1e-11
 """Above the error of a logarithm of a probability, or of a count: relative, and absolute where it is below 1."""

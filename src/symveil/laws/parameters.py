@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 import numpy as np
 
 from symveil.errors import ParameterError
-from symveil.models.word import Metric
+from symveil.models.alphabet import Metric
 from symveil.numbers.rationals import Number, exact
 
 if TYPE_CHECKING:

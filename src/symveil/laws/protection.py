@@ -29,8 +29,8 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.limits import LIMITS
 from symveil.laws.parameters import Adjacency, read_adjacency
-from symveil.models.word import Codes
-from symveil.numbers.texts import percent
+from symveil.models.alphabet import Codes
+from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 from symveil.trellis.passes import Trellis, backward, drawn_paths, scaled_backward, scaled_forward, through_edges
 from symveil.trellis.semirings import FLOATS, LENGTHS, NEVER, ByDistance, Numbers

@@ -37,7 +37,7 @@ from typing import Any, Literal, Self
 
 from symveil.errors import ParameterError
 from symveil.laws.parameters import Adjacency, read_adjacency, read_metric
-from symveil.models.word import Metric
+from symveil.models.alphabet import Metric
 from symveil.numbers.rationals import Number, exact, spelled
 
 Compares = Literal["words", "persons"]

@@ -42,9 +42,8 @@ from symveil.mechanisms.attacker_windows import (
 )
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes
-from symveil.numbers.rationals import shown_at_least
-from symveil.numbers.texts import percent
+from symveil.models.alphabet import Codes
+from symveil.numbers.rationals import percent, shown_at_least
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 29  # public: the words that are released here are drawn from the public model

@@ -24,7 +24,7 @@ from symveil.mechanisms.attacker_windows import Floats, mean_interval
 from symveil.mechanisms.exponential import hamming_rate
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 31  # public: of what is drawn for words of the public model

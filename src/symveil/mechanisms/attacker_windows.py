@@ -3,7 +3,7 @@
 A class of words with a loss of at most e between any two of them, in which the likeliest symbol has the chance p, lets
 no guess be right with more than B(e, p) = e^e·p/(1 + (e^e − 1)p). The words that agree outside a window around position
 i are such classes, and to know the class only helps. One window serves all words of a position: the smallest average
-over windows is a bound, the average of the smallest ones is none (docs/theory/beyond-b.md).
+over windows is a bound, the average of the smallest ones is none (docs/theory/losses.md).
 
 On a large model the averages are sampled. The windows are chosen by some of the drawn words and judged by others, so
 that the choice does not make the average too small: one upper confidence limit is enough, however many were tried.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import uniform_words
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

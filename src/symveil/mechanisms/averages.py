@@ -18,7 +18,7 @@ from symveil.mechanisms.attacker import AttackerView, Guess, attacker_view
 from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.progress import Progress, reporting_to
 from symveil.numbers.rationals import shown_at_least
 from symveil.randomness import NotPrivateSeededBits

@@ -22,7 +22,7 @@ from symveil.laws.law import DistanceLaw, ReleaseChain
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import LengthClass, Mechanism, Remarks
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import at_least
 from symveil.randomness import BitSource

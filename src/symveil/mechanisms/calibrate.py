@@ -28,7 +28,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.law import Law, law_from_row, law_row
 from symveil.mechanisms.mechanism import Mechanism, proved_again
 from symveil.mechanisms.selection import choose_mechanism, select_one_of_many
-from symveil.models.word import Codes, Lengths, Word
+from symveil.models.alphabet import Codes, Lengths, Word
 from symveil.numbers.once import LastFew
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import BitSource, system_bits

@@ -6,7 +6,7 @@ probability (its weight)·β(after it)/β(now) (docs/theory/certificates.md). Wi
 The chain of a mechanism whose weights depend on the distance: a walk along the trellis of its language.
 
 β(i, e, y) is the total weight of all completions from state y after i symbols, e of them changed; the next
-symbol has probability β(after it)/β(now) (docs/theory/exact-sampling.md). With rational weights all of that is exact,
+symbol has probability β(after it)/β(now) (docs/theory/hidden-lengths.md). With rational weights all of that is exact,
 so the chain's law is exactly r(d)/Z. Where r(ℓ) = r(0)·z^ℓ, the probabilities do not depend on e, and e is left out.
 
 The chain of the truncated Levenshtein mechanism: a walk along the words of up to N symbols.
@@ -41,7 +41,7 @@ from symveil.languages.open import BoundedLanguage
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.law import ENDS, GOES_ON, WEIGHT_PRECISION, Moves, State, rounded_weight
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.trellis.passes import WeightedWalk
 

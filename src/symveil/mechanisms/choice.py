@@ -46,8 +46,7 @@ from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Metric, read_length
+from symveil.models.alphabet import Alphabet, Metric, Symbol, read_length
 from symveil.numbers.rationals import Number, spelled
 from symveil.parameters import (
     Exact,

@@ -31,8 +31,7 @@ from symveil.laws.losses import (
     worst_by_distances,
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import FAR, Codes, Metric, Word, read_codes
+from symveil.models.alphabet import FAR, Alphabet, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact
@@ -251,7 +250,7 @@ class CodeLaw(ABC):
 
         Exact where the law is known (on Σⁿ by distances, on small languages by looking at every pair); within the
         adjacency at most the guarantee. On a model it is what the mechanism's theorem says of any two feasible words
-        of one length, with a public start of those that begin alike (docs/theory/beyond-b.md); infinite where there is
+        of one length, with a public start of those that begin alike (docs/theory/losses.md); infinite where there is
         none.
 
         Parameters

@@ -42,7 +42,7 @@ from symveil.mechanisms.chains import cost_moves
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Remarks
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number
@@ -274,7 +274,7 @@ class CostWeighted(DistanceWeighted):
         return replace(remarks, notes=notes, given_up=self._given_up(cost), tells_apart=cost.largest is None)
 
     def _given_up(self, cost: Cost) -> str | None:
-        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1)."""
+        """Beyond b a cost that can be above 1 protects less than the Hamming distance (Theorem 1.5)."""
         if cost.is_hamming:
             return None
         within = "one symbol" if self.reach <= 1 else f"{self.reach} symbols"

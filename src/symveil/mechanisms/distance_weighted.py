@@ -1,7 +1,7 @@
 """Mechanisms whose law depends on the word only through distances: P(w'|w) = r(d(w,w')) / Z(w).
 
 A subclass gives the weights r(0), r(1) …; counting the words at each distance does the rest:
-draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/tight-calibration.md). On Σⁿ the
+draw ℓ with probability N(ℓ)r(ℓ)/Z, then a uniform word at distance ℓ (docs/theory/losses.md). On Σⁿ the
 counts, and with them the table of the draw, are the same for every word.
 
 Also J19 §V as printed, which is NOT PRIVATE: kept to reproduce the paper and to show its error (docs/errata.md, E1).
@@ -30,7 +30,7 @@ from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, ErrorBounds, Moves, 
 from symveil.laws.parameters import Adjacency, read_offset
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import FAR, Codes, Lengths, as_rows
+from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number
@@ -244,7 +244,7 @@ class Jones2019Printed(DistanceWeighted):
 def largest_log_ratio(weights: Sequence[arb], reach: int) -> arb:
     """max ln r(d)/r(d') over all distances with |d−d'| ≤ reach: the exact loss on Σⁿ.
 
-    See docs/theory/tight-calibration.md.
+    See docs/theory/losses.md.
     """
     logs = [weight.log() for weight in weights]
     largest = arb(0)

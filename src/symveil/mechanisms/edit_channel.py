@@ -43,8 +43,7 @@ from symveil.mechanisms.chains import GapStops, channel_log_error, channel_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Lengths, Metric, read_length, split_words
+from symveil.models.alphabet import Alphabet, Codes, Lengths, Metric, Symbol, read_length, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

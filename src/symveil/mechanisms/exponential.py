@@ -4,7 +4,7 @@ A word is released with a probability that falls with its distance from the true
 r(ℓ) = e^{−ηℓ} for the utility −d, r(ℓ) = e^{c/(ℓ+a)} for the utility 1/(d+a) of J19 Definition 12.
 
 The papers divide the budget by two, to pay for a normaliser that might vary with the word. On
-Σⁿ it does not vary (docs/theory/tight-calibration.md), so the tight calibration spends all of it: the loss is
+Σⁿ it does not vary (docs/theory/losses.md), so the tight calibration spends all of it: the loss is
 exactly max over |d−d'| ≤ b of ln r(d)/r(d'), which is r(0)/r(b). On the words of a model it varies
 a little; how much is bounded by proof, for the utility −d (docs/theory/certificates.md).
 
@@ -35,7 +35,7 @@ from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_offset, re
 from symveil.mechanisms.chains import trellis_moves
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.law import Law
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener

@@ -15,7 +15,7 @@ from symveil.languages.language import Language
 from symveil.laws.guarantee import Guarantee, LossCurve
 from symveil.mechanisms.code_law import CodeLaw
 from symveil.mechanisms.law import Law, RequestedParameters, chosen_parameters, parameter_names
-from symveil.models.word import Codes, Lengths, Word, decode, split_words
+from symveil.models.alphabet import Codes, Lengths, Word, decode, split_words
 from symveil.numbers.once import computed_once, searched_once
 from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, system_bits

@@ -10,8 +10,7 @@ then at the rate that a pair of words rules out. The best is certified, and the 
 other can beat. What may be certified depends on the size of the model only, never on a clock: all words that are few or
 short, sparse graphs, and the Hamming distance on small graphs. Other candidates have their classic rate, and a
 mechanism that is asked for by name gets its certificate. In a file of words of many lengths each would need
-certificates of its own, so those are left out that take long and do not hold for many lengths at once
-(docs/theory/certificates.md, *Which one `auto` takes*).
+certificates of its own, so those are left out that take long and do not hold for many lengths at once.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MUCH = Fraction(3, 4)  # of the budget is not much left

@@ -1,4 +1,4 @@
-"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms/online.md).
+"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms.md).
 
 From the last *released* state y with D possible successors, one of them is preferred: it is released
 with probability e^η/(e^η+D−1), each other one with 1/(e^η+D−1). The preferred one is the true symbol
@@ -31,8 +31,7 @@ from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
-from symveil.models.alphabet import Symbol, is_hashable
-from symveil.models.word import Codes, Lengths, as_rows
+from symveil.models.alphabet import Codes, Lengths, Symbol, as_rows, is_hashable
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

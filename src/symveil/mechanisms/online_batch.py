@@ -16,7 +16,7 @@ from symveil.graphs.csr import offsets
 from symveil.languages.graph import WordGraph
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, Boundaries, uniform_integers
 

@@ -1,6 +1,6 @@
 """The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
 
-It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`law`): the law is a table of
+It is the solution of a linear programme (docs/mechanisms.md), made exact (`law`): the law is a table of
 whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit. Under the
 graceful promise every two words are compared, and the solution is mostly that of linear equations (`Optimal.flat`).
 """
@@ -31,7 +31,7 @@ from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism, Remarks
 from symveil.mechanisms.optimal_law import ExactLaw, SolvedLaw, aimed_ratio, exact_law, solved_law
 from symveil.mechanisms.optimal_programme import NumberedWords, Programme
-from symveil.models.word import FAR, Codes, Lengths, as_rows
+from symveil.models.alphabet import FAR, Codes, Lengths, as_rows
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, log_upper_bound, nearest_float, precision, shortened
 from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
@@ -155,7 +155,7 @@ class Optimal(Mechanism):
     def flat(cls, language: FreeLanguage | RunLanguage, choice: RequestedParameters) -> Self | None:
         """The graceful mechanism with weights that need no normaliser; None where there is none, or words are many.
 
-        It takes linear equations, no solver, and is mostly the best one (docs/mechanisms/optimal.md, O2).
+        It takes linear equations, no solver, and is mostly the best one (docs/theory/lower-bounds.md, Theorem 3.4).
 
         >>> import symveil as sv
         >>> never_bb = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])

@@ -16,7 +16,7 @@ from symveil.bounds.prior import Floats, Integers
 from symveil.bounds.programme import PrivacyProgramme
 from symveil.errors import TooLargeError
 from symveil.mechanisms.limits import LIMITS
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once
 
 # Weights of a flat law must be above this: rounding may bring one that is 0 so far above it.
@@ -134,7 +134,7 @@ class Programme:
         return np.asarray(decays * weights)
 
     def closed_form(self, ratio: float) -> Floats | None:
-        """The flat law where it is the best one (docs/mechanisms/optimal.md); None where that is not shown."""
+        """The flat law where it is the best one (docs/mechanisms.md); None where that is not shown."""
         result, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
         if result is None:
             return None

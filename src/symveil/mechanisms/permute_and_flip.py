@@ -4,11 +4,11 @@ Words are looked at in random order; one at distance ℓ is accepted with probab
 the first accepted one is released. Then P(w'|w) = p_ℓ Φ(ℓ) with Φ of `flip_integral`.
 
 B26 takes η = ε/2b. On Σⁿ the loss is exactly bη + ln Φ(0)/Φ(b), the worst pair being (w, w at
-distance b), because 1/(e^{ηℓ} − t) is log-convex in ℓ (docs/theory/tight-calibration.md); it grows with η, so the
+distance b), because 1/(e^{ηℓ} − t) is log-convex in ℓ (docs/theory/losses.md); it grows with η, so the
 tight calibration takes the largest η whose certified loss is at most ε. On the words of a model
 (B26 Mechanism 2) no tight analysis is known, and the calibration is the classic one.
 
-Φ of permute-and-flip as a certified integral (docs/theory/tight-calibration.md), for languages beyond enumeration.
+Φ of permute-and-flip as a certified integral (docs/theory/losses.md), for languages beyond enumeration.
 
 B26 equation 5 is a sum over all subsets of the language. Expanding a product shows that it equals
 
@@ -44,7 +44,7 @@ from symveil.mechanisms.distance_weighted import Counts, DistanceWeighted
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.permute_and_flip_race import race, races
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import (
     STANDARD_PRECISION,
     ball,

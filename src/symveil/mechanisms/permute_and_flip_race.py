@@ -2,7 +2,7 @@
 
 Permute-and-flip reports the word with the largest utility plus exponential noise. Among the N(ℓ)
 words at distance ℓ the best noise is distributed as −ln(1 − U^{1/N(ℓ)}), so one uniform number
-per distance decides: the smallest V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) wins (docs/theory/tight-calibration.md).
+per distance decides: the smallest V_ℓ = e^{ηℓ}(1 − U_ℓ^{1/N(ℓ)}) wins (docs/theory/losses.md).
 
 Each U is known by its first bits and is drawn further only while it could still win; balls make
 every comparison a proof. So the winner has exactly the law N(ℓ) p_ℓ Φ(ℓ).
@@ -88,7 +88,7 @@ def races(counts: NDArray[np.int64], rate: Fraction, bits: BitSource) -> NDArray
     """The winning distance of each row's race; from a record's own stream, the one that `race` finds.
 
     Floats decide where the two smallest values are farther apart than their errors, which are proved
-    (docs/theory/exact-sampling.md, *Races*), and balls elsewhere, from the same bits.
+    (docs/theory/hidden-lengths.md, *Races*), and balls elsewhere, from the same bits.
 
     Each row of `counts`, N(0), N(1) …, has at least one number above 0; `bits` has a stream for each row.
 

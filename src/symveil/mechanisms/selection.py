@@ -26,7 +26,7 @@ from symveil.mechanisms.model_selection import least_error_on_model
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.mechanisms.truncated_levenshtein import TruncatedLevenshtein
-from symveil.models.word import decode
+from symveil.models.alphabet import decode
 from symveil.parameters import shows_fields
 
 _OF_THE_LANGUAGE = ("metric", "public_start", "max_length")

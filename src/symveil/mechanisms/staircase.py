@@ -1,6 +1,6 @@
 """The staircase: the least expected error among all mechanisms on Σⁿ.
 
-See docs/theory/tight-calibration.md.
+See docs/theory/losses.md.
 Its weights fall in steps of e^{−ε}: 1 for the distances 0 … t−1, then one step down after every
 b distances. Two words at distance at most b never see more than one step, so the loss is exactly
 ε, and nothing that ε allows is left unused. The width t ∈ 1..b of the first step is the one with

@@ -15,7 +15,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.laws.event_law import EventLaw
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, Boundaries, uniform_below

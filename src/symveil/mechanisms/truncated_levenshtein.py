@@ -40,7 +40,7 @@ from symveil.mechanisms.chains import truncated_moves
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Codes, Lengths, Metric, split_words
+from symveil.models.alphabet import Codes, Lengths, Metric, split_words
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.rationals import Number, at_least, spelled

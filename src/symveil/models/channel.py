@@ -10,8 +10,8 @@ from typing import Any, ClassVar, cast
 
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.models.limits import LIMITS
+from symveil.models.markov_chain import LONGEST_DENOMINATOR, ROUNDED_SUM, read_probability
 from symveil.models.names import require_name, require_names, require_rows, shown
-from symveil.models.probabilities import LONGEST_DENOMINATOR, ROUNDED_SUM, read_probability
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, exact, shown_at_least, shown_at_most
 

@@ -21,8 +21,8 @@ from typing import Literal
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.graphs.walk import Walk
 from symveil.models.limits import LIMITS
+from symveil.models.markov_chain import ROUNDED_SUM, read_probability
 from symveil.models.names import shown, unlike
-from symveil.models.probabilities import ROUNDED_SUM, read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 SecretEpoch = Literal[1, 2]

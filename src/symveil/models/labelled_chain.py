@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import ClassVar, Self, cast
 
 from symveil.errors import ModelError
+from symveil.models.automaton import model_diagram
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.model_diagrams import model_diagram
 from symveil.models.names import (
     counted,
     mentioned_names,

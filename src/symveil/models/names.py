@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import cast
 
 from symveil.errors import ModelError
-from symveil.numbers.holder import tell_holder
+from symveil.numbers.progress import tell_holder
 
 _LONGEST_SHOWN = 80
 

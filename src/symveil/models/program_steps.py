@@ -10,8 +10,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from symveil.errors import ModelError, ParameterError
+from symveil.models.markov_chain import read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import read_probability
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/labelled-chains.md).
+"""Silent labels: the chain of what is seen, with silent states left out (docs/theory/chains-and-opacity.md).
 
 Runs are followed from one visible state to the next. From a silent state, the law of the first visible one solves a
 linear system, and states are eliminated one after the other in exact rationals. A run may also stay silent for ever:
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from symveil.errors import ModelError
-from symveil.graphs.strong_components import strong_components
+from symveil.graphs.walk import strong_components
 from symveil.models.labelled_chain import START_LABEL, LabelledChain, Pair
 from symveil.models.names import shown, unlike
 from symveil.numbers.conversions import fraction, rational

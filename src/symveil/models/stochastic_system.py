@@ -13,7 +13,12 @@ from fractions import Fraction
 from typing import ClassVar, Self, cast
 
 from symveil.errors import ModelError
-from symveil.models.model_diagrams import model_diagram
+from symveil.models.automaton import model_diagram
+from symveil.models.markov_chain import (
+    read_transitions,
+    require_probability,
+    require_sums,
+)
 from symveil.models.names import (
     counted,
     mentioned_names,
@@ -24,11 +29,6 @@ from symveil.models.names import (
     require_rows,
     require_some,
     shown,
-)
-from symveil.models.probabilities import (
-    read_transitions,
-    require_probability,
-    require_sums,
 )
 from symveil.numbers.rationals import Number
 from symveil.pictures.diagram import Diagram, Edge

@@ -1,16 +1,23 @@
-"""How far long work is: one callback, whether the work is counted, goes on until it ends, or is a file.
+"""Progress of long work, and messages to the holder of the data, wherever in the code they arise.
+
+Progress is one callback, whether the work is counted, goes on until it ends, or is a file.
 
 What long work is at: its phases by name, from the reports of all its parts, for a bar, a log or a page.
 
 Reports come from the work that was asked for, from passes over files, and from searches behind both (certificates),
 perhaps of several threads at once. One line tells all of it, with one bar that never moves back: what begins again has
 a number and a percentage, and the time is that of the whole work.
+
+What readers of files say to the holder of the data, wherever in the code they are. `tell_holder`: whether there is a
+message may depend on secrets. Where standard error is a file or a pipe, others may read it, so the message goes to a
+terminal, and nowhere else. `note_input`: about the form of a file, and no secret.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +25,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+
+from symveil.errors import SymveilWarning
 
 Progress = Callable[[int, int | None], None]
 """Called now and then with how much is done, and of how much: None where that is unknown.
@@ -298,3 +307,61 @@ def _far(phase: _Phase, share: float | None) -> str:
     if share is None:
         return f" {phase.done:,}" if phase.done else ""
     return f" {math.floor(_WHOLE * share)} %"
+
+
+_collector: ContextVar[Callable[[str], None] | None] = ContextVar("told", default=None)
+_noted: ContextVar[Callable[[str], None] | None] = ContextVar("noted", default=None)
+
+
+def tell_holder(text: str) -> None:
+    """Say something to the holder: at once on a terminal, or to its collector (`collected`)."""
+    collect = _collector.get()
+    if collect is not None:
+        collect(text)
+    elif sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"symveil: warning: {text}\n")
+
+
+def note_input(text: str) -> None:
+    """Say what of a file was not read: a command prints it as a note (`collected_notes`), Python warns."""
+    collect = _noted.get()
+    if collect is not None:
+        collect(text)
+    else:
+        warnings.warn(text, SymveilWarning, stacklevel=2)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Within it, messages to the holder are put into a list, each text once.
+
+    >>> with collected() as texts:
+    ...     tell_holder("twice")
+    ...     tell_holder("twice")
+    >>> texts
+    ['twice']
+    """
+    with _collected(_collector) as texts:
+        yield texts
+
+
+@contextmanager
+def collected_notes() -> Iterator[list[str]]:
+    """Within it, notes on files are put into a list, each once."""
+    with _collected(_noted) as texts:
+        yield texts
+
+
+@contextmanager
+def _collected(listener: ContextVar[Callable[[str], None] | None]) -> Iterator[list[str]]:
+    texts: list[str] = []
+
+    def collect(text: str) -> None:
+        if text not in texts:
+            texts.append(text)
+
+    token = listener.set(collect)
+    try:
+        yield texts
+    finally:
+        listener.reset(token)

@@ -1,6 +1,6 @@
 """Sources of random bits: AES-256 in counter mode, keyed by the operating system.
 
-The operating system's generator gives the key, AES stretches it at memory speed (docs/theory/exact-sampling.md). A
+The operating system's generator gives the key, AES stretches it at memory speed (docs/theory/hidden-lengths.md). A
 key serves one process only: after a fork the child asks for its own, so two workers never draw the same noise.
 
 Text that cannot be guessed: for keys of a page, and for names that others must not find.

@@ -5,7 +5,7 @@ uniform number is known by its first bits only; the boundaries are balls of any 
 asks for. Nearly always the first bits decide, by comparing integers. When they do not (once in
 2³² or 2⁶⁴ draws), more bits are drawn for the *same* number and the balls are made finer until
 they do. So the pieces have exactly their real lengths: no rounding, and no piece is lost however
-thin (docs/theory/exact-sampling.md).
+thin (docs/theory/hidden-lengths.md).
 
 Exactly uniform integers from 32-bit words.
 

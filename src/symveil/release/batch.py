@@ -25,8 +25,7 @@ from symveil.languages.language import refusal
 from symveil.ledger.units import whole_parts
 from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet
-from symveil.models.word import Codes
+from symveil.models.alphabet import Alphabet, Codes
 from symveil.numbers.once import computed_once
 from symveil.randomness import RecordKey
 from symveil.release.timed import TimedPlan

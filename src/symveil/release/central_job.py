@@ -30,11 +30,10 @@ from symveil.laws.parameters import read_epsilon
 from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import approximate_loss
 from symveil.ledger.units import EVERYTHING, PERSON, Unit
-from symveil.models.alphabet import Alphabet
+from symveil.models.alphabet import Alphabet, Codes, Lengths
 from symveil.models.attributes import PublicValues
 from symveil.models.names import look_alike, tell_alike
 from symveil.models.times import Stamps
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import RecordKey
 from symveil.release.batch import Ask, FileJob, Written, encode_lists

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError, WordError, only_our_errors
-from symveil.formats.formulas import Apostrophes
-from symveil.formats.reading import suffix, wrong_suffix
+from symveil.formats.reading import Apostrophes, suffix, wrong_suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import ID, NUMBER, PERSON, ROW_NUMBER, SYMBOLS, as_text, list_lengths
 from symveil.formats.sequences.rows import SeenNames

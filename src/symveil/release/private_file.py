@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
 from symveil.estimation.table import Batch, random_groups
-from symveil.formats.compatibility import choice_from_manifest, is_of_0_2, model_name
 from symveil.formats.manifest import (
     alphabet_digest,
     checked_manifest,
+    choice_from_manifest,
+    is_of_0_2,
     manifest_path,
     model_digest,
+    model_name,
     only_file_errors,
     read_manifest,
 )
@@ -36,8 +38,8 @@ from symveil.formats.sequences.sequence_file import SequenceFile, reported_recor
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.languages.graph import Model
 from symveil.mechanisms.calibrate import RowLaws
+from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.models.word import Codes, Lengths
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
 from symveil.release.spec import LocalSpec
@@ -100,7 +102,8 @@ def release_from_manifest(
     prove
         Whether the laws are proved again, one evaluation each.
     """
-    choice, times = choice_from_manifest(document), TimeSettings.from_parameters(document["parameters"])
+    choice, parameters = choice_from_manifest(document), document["parameters"]
+    times = TimeSettings.from_parameters(parameters) if "time_grid" in parameters else None
     if is_of_0_2(document):
         return LocalSpec.from_choice(choice, alphabet=document["alphabet"], model=model)
     rows, own, event_row = rows_of(document), choice, None

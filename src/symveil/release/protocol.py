@@ -23,6 +23,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,8 +32,7 @@ from numpy.typing import NDArray
 
 from symveil.calibration.search import no_searches
 from symveil.errors import LedgerError, ParameterError
-from symveil.formats.compatibility import stamped_by_0_2
-from symveil.formats.manifest import check_manifest_path, manifest_path, write_manifest
+from symveil.formats.manifest import check_manifest_path, manifest_path, stamped_by_0_2, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
 from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
 from symveil.ledger.store import Database
@@ -94,7 +94,7 @@ class Settings:
 
 
 def _difference(name: str, before: object, after: object) -> str:
-    shown = [str(value) for value in (before, after)]
+    shown = ["not given" if value is None else str(value) for value in (before, after)]
     if max(map(len, shown)) > _LONGEST_SHOWN:  # a digest, or many columns
         return f"another {name}"
     return f"another {name} ({shown[0]} then, {shown[1]} now)"
@@ -181,13 +181,18 @@ class Protocol:
     job: Job[Any]
     target: Path
     manifest_text: ManifestText
-    settings: Settings
-    """Everything public that decides what is drawn, as far as it is known before the input was read."""
+    describe: Callable[[], Settings]
+    """Everything public that decides what is drawn, as far as it is known before the input was read: for a ledger."""
     calibrate: Callable[[Job[Any]], Decisions]
     """Searches for all laws, once the input was surveyed. Nothing is searched for afterwards."""
     release_id: str | None = None
     again: bool = True
     """Without a release id: whether a release that is done may be made, and charged, once more."""
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What a ledger records of this release."""
+        return self.describe()
 
     def run(self, ledger: str | Path | None, price: Callable[[], Price], over_budget: OverBudget) -> Finished:
         """The release, charged to a ledger where there is one."""

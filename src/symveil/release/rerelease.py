@@ -25,7 +25,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.optimal import Optimal
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.models.word import Codes, Lengths
+from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import exact
 from symveil.randomness import BitSource

@@ -39,9 +39,9 @@ from symveil.formats.sequences.rows import no_name
 from symveil.formats.sequences.sequence_file import attribute_codes
 from symveil.formats.sequences.stamps import StampReader
 from symveil.languages.language import AnyLength
+from symveil.models.alphabet import Lengths
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 from symveil.models.times import Stamps
-from symveil.models.word import Lengths
 from symveil.release.central_job import (
     NOTHING_BESIDE,
     Beside,

@@ -23,6 +23,7 @@ from symveil.laws.event_law import EventLaw
 from symveil.laws.guarantee import LossCurve
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.timed_events import EventDraws, choose_event_law
+from symveil.models.alphabet import Codes
 from symveil.models.times import (
     MICROSECONDS,
     UNKNOWN,
@@ -33,7 +34,6 @@ from symveil.models.times import (
     wall_seconds,
     weekday_of,
 )
-from symveil.models.word import Codes
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import at_least, exact, spelled
 from symveil.randomness import BitSource
@@ -366,10 +366,8 @@ class TimeSettings:
         return TimeGrid.read(self.grid).waits is not None
 
     @classmethod
-    def from_parameters(cls, document: Mapping[str, Any]) -> Self | None:
-        """Those of a manifest; None where no times were released."""
-        if "time_grid" not in document:
-            return None
+    def from_parameters(cls, document: Mapping[str, Any]) -> Self:
+        """Those of a manifest with a `time_grid`."""
         return cls(
             grid=document["time_grid"], shift=document["time_shift"], timezone=document["timezone"],
             share=document.get("time_share"),

@@ -79,11 +79,6 @@ def _figure(svg: str, caption: str = "") -> str:
 def report_page(report: Report) -> str:
     """A report as a page of its own.
 
-    Parameters
-    ----------
-    report
-        What is shown.
-
     >>> from symveil.reports.report import facts_report
     >>> "<dt>steps</dt><dd>3</dd>" in report_page(facts_report("A walk", [("steps", "3")]))
     True
@@ -112,12 +107,7 @@ def _section(section: Section) -> str:
 def section_html(section: Section, picture: Callable[[Picture], str] | None = None) -> str:
     """The parts of a section as HTML; headlines, and pictures, that follow each other stand side by side.
 
-    Parameters
-    ----------
-    section
-        Its heading is for the caller to set.
-    picture
-        How a picture is shown, where it is another way than on a page.
+    The heading is for the caller to set; `picture` shows a picture in another way than on a page.
     """
     shown = []
     for kind, group in groupby(section.parts, key=type):

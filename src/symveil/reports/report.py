@@ -131,15 +131,6 @@ class Section:
 class Report:
     """What a result says.
 
-    Parameters
-    ----------
-    title, lead
-        What it is about, and a sentence about that.
-    sections
-        In their order.
-    notes, warnings
-        What should be known besides, and before.
-
     >>> report = Report(title="A walk", sections=(Section("Steps", (Facts((("steps", "3"),)),)),))
     >>> report.facts("Steps")
     {'steps': '3'}
@@ -160,26 +151,11 @@ class Report:
 def facts_report(title: str, rows: Iterable[tuple[str, str]], *further: Section) -> Report:
     """A report that opens with facts: what most results need.
 
-    Parameters
-    ----------
-    title
-        What it is about; the heading of the facts too.
-    rows
-        The facts.
-    further
-        Sections behind them.
+    The title is the heading of the facts too; `further` sections follow them.
     """
     return Report(title=title, sections=(Section(title, (Facts.from_rows(rows),)), *further))
 
 
 def text_report(title: str, texts: Iterable[str]) -> Report:
-    """A report of a few sentences.
-
-    Parameters
-    ----------
-    title
-        What it is about.
-    texts
-        The sentences, a line each.
-    """
+    """A report of a few sentences."""
     return Report(title=title, sections=(Section(title, tuple(map(Text, texts))),))

@@ -15,16 +15,8 @@ _BAR = 40
 def report_text(report: Report, stream: TextIO, *, width: int, looking: bool) -> str:
     """The report as text that a stream can be written.
 
-    Parameters
-    ----------
-    report
-        What is shown.
-    stream
-        Where it goes: its encoding decides which characters there are.
-    width
-        Columns of the terminal.
-    looking
-        Whether the stream is a terminal.
+    The encoding of `stream` decides which characters there are; `looking` says that it is a terminal of `width`
+    columns.
 
     >>> from symveil.reports.report import facts_report
     >>> text = report_text(facts_report("A walk", [("steps", "3")]), io.StringIO(), width=80, looking=False)
@@ -69,17 +61,7 @@ def table_text(
     width: int,
     looking: bool,
 ) -> str:
-    """A table, as wide as its content where output is not a terminal; without columns, just its rows.
-
-    Parameters
-    ----------
-    title
-        Above it; it may have several lines.
-    columns, rows
-        Its texts.
-    stream, width, looking
-        As in `report_text`.
-    """
+    """A table, as wide as its content where output is not a terminal; without columns, just its rows."""
     # imported when a table is shown: help texts need none
     from rich import box  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415

@@ -20,18 +20,8 @@ from symveil.reports.report import Picture, Report, Section
 class Answer:
     """The report, the JSON document and the table of an answer; `marks` are what tests and links look for.
 
-    Parameters
-    ----------
-    report
-        What is shown.
-    document, columns, rows
-        What can be downloaded besides.
-    marks
-        Attributes of the cards.
-    secret
-        Whether the report shows a secret word.
-    controls
-        Ready HTML of buttons, and the heading of the section that begins with them.
+    `document`, `columns` and `rows` can be downloaded; `secret` says that the report shows a secret word; `controls`
+    are ready HTML of buttons, and the heading of the section that begins with them.
     """
 
     report: Report

@@ -133,14 +133,8 @@ _GO_ON = (
 class OnlyThisMachine:
     """ASGI middleware: refuses foreign hosts and origins, strangers and large bodies; adds headers that keep data here.
 
-    Parameters
-    ----------
-    app
-        What lies behind the gate. It is not called for a request that is refused.
-    access
-        The port, and what a request must know.
-    largest_body
-        How many bytes a request may carry.
+    The app behind the gate is not called for a request that is refused, nor for one that carries more than
+    `largest_body` bytes.
     """
 
     def __init__(self, app: App, *, access: Access, largest_body: int = LARGEST_UPLOAD) -> None:

@@ -19,12 +19,9 @@ from nicegui.events import GenericEventArguments
 
 from symveil import __version__
 from symveil.studio.panel import Panel
-from symveil.studio.panels.answers import AnswersPanel, LedgerPanel
-from symveil.studio.panels.compare import ComparePanel
-from symveil.studio.panels.map import MapPanel
-from symveil.studio.panels.release import ReleasePanel
+from symveil.studio.panels.files import AnswersPanel, FilePanel, LedgerPanel
 from symveil.studio.panels.systems import OpacityPanel, ProofsPanel
-from symveil.studio.panels.whole_file import FilePanel
+from symveil.studio.panels.words import ComparePanel, MapPanel, ReleasePanel
 from symveil.studio.tasks.release import warm_up
 from symveil.studio.worker import Studio
 

@@ -57,13 +57,8 @@ USUAL_PORT = 8321
 def listening_socket(port: int | None) -> socket.socket:
     """A socket that listens on 127.0.0.1; refused where another program does.
 
-    Parameters
-    ----------
-    port
-        A number, 0 for a free one, None for the usual one.
+    The port 0 is a free one, None the usual one.
 
-    Examples
-    --------
     >>> with listening_socket(0) as ours:
     ...     ours.getsockname()[0]
     '127.0.0.1'
@@ -233,16 +228,8 @@ _ASSETS = Path(__file__).parent / "assets"
 def run_studio(*, port: int | None, open_browser: bool, ledger: str | None, listening: Callable[[str], None]) -> None:
     """Serve the studio until it is interrupted.
 
-    Parameters
-    ----------
-    port
-        Where it listens on 127.0.0.1; 0 is a free port, and None the usual one. It is refused if it is taken.
-    open_browser
-        Whether to open a browser.
-    ledger
-        The ledger that its panel shows.
-    listening
-        Called with the address and its token as soon as requests are taken.
+    `listening` is called with the address and its token as soon as requests are taken; `port` is that of
+    `listening_socket`.
     """
     with _ended_by_signals() as on_signal, listening_socket(port) as bound, session_folder() as folder:
         access = Access(int(bound.getsockname()[1]))

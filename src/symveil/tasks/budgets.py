@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.formats.formulas import guarded
-from symveil.formats.reading import read_lines
+from symveil.formats.reading import guarded, read_lines
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
 from symveil.ledger.statements import Account, Entry, Totals

@@ -28,23 +28,21 @@ from symveil.central.word_law import Support, no_parameters
 from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
 from symveil.estimation.table import Indices
-from symveil.formats.compatibility import NOISE_NAMES, stamped_columns
-from symveil.formats.formulas import unguarded
 from symveil.formats.json_text import refuse_deep_nesting
-from symveil.formats.manifest import manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.coordinates import zones_of
+from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import path_of, read_text
+from symveil.formats.reading import path_of, read_text, unguarded
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import frame_digest, is_frame, opened_frame
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.shapes import zones_of
 from symveil.languages.graph import Model, require_words
 from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.models.times import WallClock
 from symveil.parameters import Domain, File, OneOf, declared
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.release.central_job import (
     NOTHING_BESIDE,
     Answer,
@@ -239,7 +237,7 @@ def release_centrally(
             charged=run.ledger is not None,
             date=date,
         ).text(),
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(columns=stamped_columns(columns)),
             made_by=made_by(version=__version__, engine=run.engine, facts=job.facts) | NOISE_NAMES | dict(read_by),
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, SymveilError, either, reason
-from symveil.formats.compatibility import MANIFEST_OF_0_3, choice_from_manifest
 from symveil.formats.manifest import (
     FORMAT,
+    MANIFEST_OF_0_3,
     Manifest,
     alphabet_digest,
+    choice_from_manifest,
+    is_of_0_2,
     only_file_errors,
     passes_unprotected,
     read_any_manifest,
@@ -33,9 +35,10 @@ from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import view_from_document
 from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
-from symveil.mechanisms.by_length import length_classes
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import percent
+from symveil.mechanisms.by_length import length_classes, of_length
+from symveil.mechanisms.choice import AUTO
+from symveil.mechanisms.cost_weighted import read_cost
+from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
 from symveil.release.spec import LocalSpec
@@ -103,6 +106,9 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
         content = _content(path, release, document) if checks[0].holds else None
         try:
             checks.append(_guarantee(release, document, None if content is None else content.lengths))
+            if release.policy is None and release.times is None and not is_of_0_2(document):
+                faults = (fault for row in document["law"] for fault in _contradictions(release, row))
+                checks += [Check("parameters", False, fault) for fault in islice(faults, 1)]
         except SymveilError as error:  # what is claimed of a rate is not proved
             checks.append(Check("guarantee", False, str(error)))
             content = None
@@ -259,6 +265,41 @@ def _guarantee(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np
     if not all(each.guarantee.within(epsilon) for each in length_classes(release.mechanism, known)):
         return Check("guarantee", False, f"the loss is above epsilon, {spelled(epsilon)}")
     return Check("guarantee", True, f"at most {promise['guarantee']['epsilon']}, computed again")
+
+
+def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
+    """What the parameters ask for otherwise than a law has it. Nothing is searched for.
+
+    With auto laws may have costs of their own, and a tight rate on a model may be any that is proved.
+    """
+    choice, length = release.choice, row["lengths"][1]
+    made = release.mechanism if choice.metric == "levenshtein" else of_length(release.mechanism, length)
+    if made is None or made.name != row["mechanism"]:
+        return
+    wanted = partial(type(made).from_choice, made.language, replace(choice, mechanism=made.name))  # of some a search
+    named, cost = choice.mechanism != AUTO, getattr(made, "plain_cost", None)
+    pairs: list[tuple[str, object, object]] = [("prior", getattr(made, "prior", choice.prior), choice.prior)]
+    if named or choice.balanced:
+        pairs.append(("balanced", getattr(made, "balanced", False), choice.balanced))
+    if cost is not None and (named or choice.cost is not None):  # what swap means to the optimal mechanism has none
+        pairs.append(("cost", getattr(made, "cost", None), read_cost(choice.cost, choice.costs)))
+        if row.get("cost") == "swap":
+            pairs.append(("cap", cost.largest, getattr(wanted(), "plain_cost", cost).largest))
+    for name, own, asked in pairs:
+        if own != asked:
+            has, wants = ("none" if each is None else str(each).lower() for each in (own, asked))
+            yield f"{name}: the law of words of {length} symbols has {has}, which is not what they ask for, {wants}"
+    is_formula = made.language.homogeneous and (choice.calibration == "classic" or made.name in _CLOSED_FORMS)
+    if is_formula or (named and choice.calibration == "classic"):
+        rates = [each.law.rate for each in (made, wanted())]
+        if rates[0] != rates[1]:
+            has, wants = ("none" if rate is None else spelled(rate) for rate in rates)
+            which = choice.calibration
+            yield f"calibration: the law of words of {length} symbols has the rate {has}, {which} is {wants}"
+
+
+_CLOSED_FORMS = ("exponential", "staircase")
+"""Mechanisms whose tight rate over an alphabet is a formula."""
 
 
 def _same_protection(written: Any, computed: dict[str, Any] | None) -> bool:

@@ -1,7 +1,8 @@
 """Recheck a central release: its promise from its queries, its law from what is public; tables are `check_tables`.
 
 A law is held against the support, the lengths and the queries. What no file decides is not checked: the noisy counts
-and fitted parameters themselves, a clipped share, whether a map was used.
+and fitted parameters themselves, a clipped share, whether a map was used, and but for counts of lengths the longest
+sequence that counted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
 from symveil.central.word_law import Support
-from symveil.errors import SymveilError
+from symveil.errors import SymveilError, either
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
 from symveil.formats.models.model_files import load_word_model
@@ -57,6 +58,8 @@ from symveil.tasks.synthesize import synthetic_columns
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
 _LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}
+_WITHOUT_LISTS = ("0.2.", "0.3.")
+"""Versions that did not write them."""
 _CLOSE = 1e-6
 """Sums of floats differ a little between machines: transition probabilities by this much."""
 
@@ -91,6 +94,7 @@ def check_central(
         model_document = {"kind": loaded.kind, "file": document["model"]["file"]}
         same = same and document["alphabet"] is None and document["model"] == model_document
     checks.append(compared("alphabet", same))
+    checks += _lists(document)
     checks.append(_queries(document, language))
     checks.append(_parameters(document))
     checks.append(_facts(path, document))
@@ -103,6 +107,17 @@ def check_central(
         if document["release"] == "synthesize":
             checks.append(_synthetic(path, document, language))
     return checks
+
+
+def _lists(document: dict[str, Any]) -> list[Check]:
+    """That a manifest lists what older versions did not: what passes unprotected, and the zones that were counted."""
+    listed = ["passes_unprotected"]
+    if document["release"] == "count" and document["parameters"].get("zones") is not None:
+        listed.append("zones")
+    missing = [name for name in listed if name not in document]
+    if not missing or str(document["version"]).startswith(_WITHOUT_LISTS):
+        return []
+    return [Check("fields", False, f"the manifest has no {either(missing)}, which its version lists")]
 
 
 def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
@@ -136,7 +151,10 @@ def _parameters(document: dict[str, Any]) -> Check:
         fault = next(_parameter_faults(document), None)
     except (SymveilError, LookupError, TypeError, ValueError, AttributeError) as error:
         fault = str(error) if isinstance(error, SymveilError) else "not as symveil writes them"
-    return Check("parameters", fault is None, "the queries follow from them" if fault is None else fault)
+    parameters, shown = document["parameters"], "the queries follow from them"
+    if fault is None and parameters.get("max_length") is not None and parameters["statistic"] != "lengths":
+        shown += "; that longer sequences than max_length did not count is not seen in a table"
+    return Check("parameters", fault is None, shown if fault is None else fault)
 
 
 def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:

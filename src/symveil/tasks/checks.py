@@ -21,9 +21,8 @@ from symveil.central.time_cells import TIME_STATISTICS, TimeCells, TimeQuestion,
 from symveil.central.time_counts import released_times
 from symveil.errors import SymveilError
 from symveil.estimation.statistics import read_statistic
-from symveil.formats.compatibility import as_recorded, is_of_0_2
-from symveil.formats.json_schema import first_fault, shipped_schema
-from symveil.formats.manifest import model_digest, only_file_errors
+from symveil.formats.json_text import first_fault, shipped_schema
+from symveil.formats.manifest import as_recorded, is_of_0_2, model_digest, only_file_errors
 from symveil.languages.graph import AnyModel
 from symveil.languages.language import AnyLength
 from symveil.release.central_job import queries_of

@@ -29,14 +29,14 @@ from symveil.comparison.geography import diameter_counts, diameter_jsd, od_jsd, 
 from symveil.comparison.times import TimedWords, time_metrics
 from symveil.comparison.transport import MOST_PAIRS, log_similarity
 from symveil.errors import InputError, ParameterError
-from symveil.formats.maps.coordinates import middle, read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.sequence_files import open_sequences
+from symveil.formats.shapes import middle, read_coordinates, zones_of
+from symveil.models.alphabet import Word
 from symveil.models.times import Period, WallClock
-from symveil.models.word import Word
 from symveil.parameters import check_names, shows_fields
-from symveil.pictures.road_map import Road, tame
+from symveil.pictures.maps import Road, tame
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
 from symveil.tasks.central_files import central_manifest
@@ -77,7 +77,7 @@ class Comparison(Reported):
     private: ComparedFile
     symbols: tuple[str, ...] = field(repr=False)
     metrics: Mapping[str, float]
-    """Those that apply, by name: docs/compare.md has their formulas."""
+    """Those that apply, by name: docs/statistics.md has their formulas."""
     left_out: Mapping[str, str]
     """Those that do not, and why."""
     top: int

@@ -10,7 +10,7 @@ from symveil.comparison.distributions import CodedWords, Integers
 from symveil.comparison.times import FEWEST_WAITS, TimedWords
 from symveil.models.times import DAY, HOUR, hour_of
 from symveil.pictures.charts import Curve, Style, curves_chart, paired_bars_chart
-from symveil.pictures.road_map import road_weights_svg
+from symveil.pictures.maps import road_weights_svg
 from symveil.reports.page import report_page
 from symveil.reports.report import Part, Picture, Report, Section, Table, Text
 from symveil.tasks.compare import Comparison

@@ -23,17 +23,17 @@ from symveil.errors import FileError, InputError, ParameterError, SymveilError, 
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.table import Batch
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
-from symveil.formats.maps.coordinates import read_coordinates, zones_of
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.frames import is_frame, open_input
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
+from symveil.formats.shapes import read_coordinates, zones_of
+from symveil.models.alphabet import Word
 from symveil.models.times import Stamps, WallClock
-from symveil.models.word import Word
 from symveil.numbers.rationals import spelled
-from symveil.pictures.road_map import tame
+from symveil.pictures.maps import tame
 from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
@@ -325,7 +325,7 @@ class TableComparison(Reported):
     sequences
         How many true sequences there are.
     metrics
-        By name: docs/compare.md has their formulas.
+        By name: docs/statistics.md has their formulas.
     top
         How many rows count as the most frequent.
     differences

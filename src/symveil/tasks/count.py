@@ -17,10 +17,10 @@ from symveil.central.time_counts import private_time_counts
 from symveil.central.unlisted_cells import counted_plainly, selected_counts
 from symveil.errors import ParameterError, either
 from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.reading import path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table, open_input
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.graph import Model
 from symveil.laws.parameters import read_epsilon, require_spellable
 from symveil.models.alphabet import Alphabet, Symbol
@@ -86,8 +86,7 @@ class CountOptions:
     delta: Number | None = field(
         default=None,
         metadata=declared(
-            "Instead of `alphabet` or `model`: show the rows that are frequent enough. Another promise: (epsilon, "
-            "delta).",
+            "Instead of `alphabet` or `model`: show frequent rows, and promise (epsilon, delta).",
             label="δ",
             domain=Domain(placeholder="D"),
             more="With a chance of up to δ a row may be shown that reveals one person.",

@@ -21,7 +21,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.selection import select_mechanism
-from symveil.models.word import decode
+from symveil.models.alphabet import decode
 from symveil.numbers.progress import Progress, named
 from symveil.storage.files import write_text
 from symveil.tasks.check import check_manifest

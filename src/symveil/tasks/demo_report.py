@@ -11,11 +11,9 @@ from collections.abc import Iterable, Sequence
 from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, millford, town_plan
 from symveil.languages.runs import runs
 from symveil.laws.protection import protection
-from symveil.numbers.rationals import shown_at_least, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent, shown_at_least, spelled
 from symveil.pictures.charts import Curve, Whisker, curves_chart, whiskers_chart
-from symveil.pictures.road_map import road_weights_svg
-from symveil.pictures.town_map import town_svg
+from symveil.pictures.maps import road_weights_svg, town_svg
 from symveil.reports.page import report_page
 from symveil.reports.report import Picture, Report, Section, Table, Text
 from symveil.storage.files import write_text

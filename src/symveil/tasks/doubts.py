@@ -13,8 +13,7 @@ from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
 from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numbers.rationals import Number, at_least, exact, shown_at_least
-from symveil.numbers.texts import counted, percent
+from symveil.numbers.rationals import Number, at_least, counted, exact, percent, shown_at_least
 
 if TYPE_CHECKING:  # only commands that learn load it
     from symveil.central.noise import Quality

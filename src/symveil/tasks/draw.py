@@ -26,14 +26,13 @@ from symveil.mechanisms.online import Online
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.mechanisms.staircase import Staircase
-from symveil.models.word import Word, decode
+from symveil.models.alphabet import Word, decode
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact, shown_at_most, spelled
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import exact, percent, shown_at_most, spelled
 from symveil.parameters import File, Whole, declared, listing_fields
 from symveil.pictures.charts import Curve, curves_chart
 from symveil.pictures.diagram import Diagram, to_dot
-from symveil.pictures.plots import SUFFIXES, save_chart
+from symveil.pictures.marks import SUFFIXES, save_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import write_text

@@ -19,8 +19,7 @@ from symveil.mechanisms.averages import mean_error
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import shown_at_least, shown_at_most
-from symveil.numbers.texts import fraction_text
+from symveil.numbers.rationals import fraction_text, shown_at_least, shown_at_most
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text

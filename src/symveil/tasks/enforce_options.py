@@ -20,9 +20,8 @@ import pyarrow as pa
 from symveil.enforcement.enforce import Enforcement
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, InputError, ParameterError, WordError, either
-from symveil.formats.formulas import guarded
 from symveil.formats.manifest import model_digest
-from symveil.formats.reading import suffix
+from symveil.formats.reading import guarded, suffix
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences, read_sequences
@@ -307,7 +306,7 @@ class FunctionOptions:
     against: str | None = field(
         default=None,
         metadata=declared(
-            "With insertion, edit: an observer who knows the function, or not; default: informed if one is found.",
+            "With insertion, edit: whether the attacker knows the function; default: informed if one is found.",
             label="Against an observer",
             domain=OneOf(labels={"informed": "who knows the function", "unaware": "who does not"}),
         ),
@@ -315,7 +314,7 @@ class FunctionOptions:
     insertable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: an event that may be inserted; default: all. Repeatable.",
+            "With insertion, edit: an event to insert; default: all. Repeatable.",
             label="Events that may be inserted",
             domain=_EVENT,
         ),
@@ -323,7 +322,7 @@ class FunctionOptions:
     erasable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: an event that may be left out; default: all. Repeatable.",
+            "With edit: an event to leave out; default: all. Repeatable.",
             label="Events that may be left out",
             domain=_EVENT,
         ),
@@ -331,7 +330,7 @@ class FunctionOptions:
     controllable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With supervisor: an event that can be disabled; default: those that MODEL calls controllable. Repeatable.",
+            "With supervisor: an event to disable; default: the controllable ones of MODEL. Repeatable.",
             label="Events that can be prevented",
             domain=_EVENT,
         ),
@@ -339,7 +338,7 @@ class FunctionOptions:
     insert_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: what an inserted event costs; find the cheapest. Repeatable.",
+            "With insertion, edit: the cost of an inserted event; find the cheapest. Repeatable.",
             label="Costs of inserted events",
             domain=_EVENT_COST,
         ),
@@ -347,7 +346,7 @@ class FunctionOptions:
     erase_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: what leaving an event out costs; find the cheapest function. Repeatable.",
+            "With edit: the cost of an event left out; find the cheapest. Repeatable.",
             label="Costs of events left out",
             domain=_EVENT_COST,
         ),

@@ -21,7 +21,7 @@ from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.calibrate import automaton_size
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.word import Word
+from symveil.models.alphabet import Word
 from symveil.numbers.conversions import decimal, shortened
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least, shown_at_most, spelled

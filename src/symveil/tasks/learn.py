@@ -20,9 +20,8 @@ from symveil.formats.reading import LONGEST, MOST_TIMES, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame
 from symveil.formats.sequences.sequence_files import read_sequences
-from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.alphabet import Alphabet, Symbol, Word
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import Word
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters import check_names, shows_fields
 from symveil.reports.page import Reported

@@ -21,11 +21,11 @@ from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
 from symveil.estimation.table import Batch
 from symveil.formats.manifest import model_digest
-from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.models.model_json import law_text, read_law
 from symveil.formats.reading import path_of, read_text
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import Table
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.graph import Model
 from symveil.languages.language import AnyLength
 from symveil.laws.guarantee import Guarantee
@@ -47,7 +47,7 @@ from symveil.parameters import (
     listing_fields,
     shows_fields,
 )
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.randomness import RecordKey
 from symveil.release.central_job import Beside, CentralSpec, ReadWords
 from symveil.reports.page import Reported

@@ -19,13 +19,12 @@ from symveil.models.stochastic_system import (
     StochasticSystem,
 )
 from symveil.numbers.progress import Progress
-from symveil.numbers.rationals import Number, at_least, shown_at_least, shown_at_most
-from symveil.numbers.texts import fraction_text
+from symveil.numbers.rationals import Number, at_least, fraction_text, shown_at_least, shown_at_most
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
-from symveil.verification.opacity.notions import read_question, read_threshold
+from symveil.verification.opacity.estimators import read_question, read_threshold
 from symveil.verification.opacity.observation import Observed, observer
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 from symveil.verification.opacity.verify import observed_for, verify_opacity

@@ -17,7 +17,7 @@ from symveil.laws.parameters import ChoiceParameters
 from symveil.parameters import Domain, Flag, OneOf, Whole, declared, listing_fields
 
 if TYPE_CHECKING:  # options of commands are made from these fields: what they are made of must load at once
-    from symveil.formats.sequences.artificial_times import ArtificialTimes
+    from symveil.formats.sequences.stamps import ArtificialTimes
     from symveil.ledger.charging import OverBudget
     from symveil.numbers.rationals import Number
     from symveil.release.batch import OnUnknown
@@ -98,7 +98,7 @@ class RunOptions:
     unsafe_report_true_error: bool = field(
         default=False,
         metadata=declared(
-            "Also report how many symbols were changed: not private, since it depends on the secret words.",
+            "Also report how many symbols were changed: not private.",
             label="True error",
             domain=Flag(),
         ),
@@ -238,7 +238,7 @@ class RunOptions:
         if not self.has_times:
             return None
         # imported where it is needed: it stands on Arrow, and these fields make options
-        from symveil.formats.sequences.artificial_times import ArtificialTimes  # noqa: PLC0415
+        from symveil.formats.sequences.stamps import ArtificialTimes  # noqa: PLC0415
 
         return ArtificialTimes.read(self.start, self.time_step, longest=self.longest)
 

@@ -30,14 +30,13 @@ from symveil.formats.sequences.frames import (
 )
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, list_lengths
 from symveil.formats.sequences.sequence_file import SequenceFile
-from symveil.formats.symbols import check_separable, reading_advice
+from symveil.formats.symbols import reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
 from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Symbol
-from symveil.models.word import Codes, Word, decode, encode_many, split_words
+from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, split_words
 from symveil.parameters import described, shows_fields
 from symveil.randomness import BitSource, new_release_key
 from symveil.release.batch import ReleasePlan, Written, check_batch
@@ -229,8 +228,7 @@ def _private_table(
     file = opened_frame(frame, reading)
     if mechanism.metric == "levenshtein":
         file.check_lengths_may_change()
-    if file.separator is not None:
-        check_separable(mechanism.alphabet, file.separator)
+    file.check_symbols(mechanism.alphabet)
     plan = ReleasePlan(
         mechanism=mechanism,
         release_id="table",

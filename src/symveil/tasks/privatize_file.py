@@ -21,16 +21,15 @@ import pyarrow as pa
 
 from symveil import __version__
 from symveil.errors import FileError, ParameterError
-from symveil.formats.compatibility import stamped_columns
-from symveil.formats.formulas import Apostrophes
+from symveil.formats.manifest import stamped_columns
 from symveil.formats.models.model_files import load_word_model
-from symveil.formats.reading import path_of
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
+from symveil.formats.reading import Apostrophes, path_of
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
 from symveil.formats.sequences.records import is_list, keep_column
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences
-from symveil.formats.symbols import check_separable, split_word
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
+from symveil.formats.symbols import split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
 from symveil.mechanisms.averages import attacker_of_file, averaged_lengths, expected_error_of_file
@@ -291,7 +290,7 @@ def release_file(
         job=job,
         target=target,
         manifest_text=manifest_text,
-        settings=Settings(
+        describe=lambda: Settings(
             options=release.options(
                 on_unknown=run.on_unknown,
                 columns=stamped_columns(columns),
@@ -406,10 +405,9 @@ def _job(
         apostrophes=apostrophes,
         times=_written_times(release, run),
     )
-    if file.separator is not None:
-        check_separable(release.alphabet, file.separator)
-        if columns.sequence is None:
-            _require_header(file, release.alphabet)
+    file.check_symbols(release.alphabet)
+    if file.separator is not None and columns.sequence is None:
+        _require_header(file, release.alphabet)
     return LocalJob(
         file,
         target,

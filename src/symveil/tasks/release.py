@@ -20,15 +20,15 @@ from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
+from symveil.models.alphabet import Metric, Word
 from symveil.models.markov_chain import MarkovChain
-from symveil.models.word import Metric, Word
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least
-from symveil.pictures.road_map import Road
+from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
-from symveil.verification.chain_audit import audit_by_chain
+from symveil.verification.chain_pairs import audit_by_chain
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000

@@ -13,8 +13,7 @@ from typing import Any
 from symveil.formats.manifest import passes_unprotected
 from symveil.laws.protection import Protection, protection_from_document
 from symveil.mechanisms.attacker import AttackerView, view_from_document
-from symveil.numbers.rationals import exact, shown_at_least
-from symveil.numbers.texts import factor, percent
+from symveil.numbers.rationals import exact, factor, percent, shown_at_least
 from symveil.release.timed import ANY
 from symveil.reports.page import Reported, report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report

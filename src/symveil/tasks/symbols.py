@@ -20,23 +20,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
-from symveil.formats.maps.coordinates import read_grid
-from symveil.formats.maps.road_graphs import road_model
-from symveil.formats.maps.shapes import read_link_lines, read_zone_shapes
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import suffix, wrong_suffix
+from symveil.formats.road_graphs import road_model
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import ROW_NUMBER, as_text
 from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
-from symveil.geography.map_matching import MatchedLinks
-from symveil.geography.position_symbols import NO_LINK, GridCells, PositionSymbols, ZoneShapes
+from symveil.formats.shapes import read_grid, read_link_lines, read_zone_shapes
+from symveil.geography.positions import NO_LINK, GridCells, MatchedLinks, PositionSymbols, ZoneShapes
 from symveil.languages.graph import Model
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import listener, silent
-from symveil.numbers.texts import percent
+from symveil.numbers.rationals import percent
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import write_files

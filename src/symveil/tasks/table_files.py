@@ -12,8 +12,8 @@ import pyarrow.parquet
 
 from symveil.errors import ParameterError, either
 from symveil.estimation.named_table import NamedTable
-from symveil.formats.formulas import guarded
-from symveil.formats.maps.coordinates import read_coordinates
+from symveil.formats.reading import guarded
+from symveil.formats.shapes import read_coordinates
 from symveil.storage.files import write_files
 
 SUFFIXES = (".csv", ".parquet", ".json")

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.laws.law import Law
-from symveil.models.alphabet import Symbol
-from symveil.models.word import FAR, Codes, Metric, read_length
+from symveil.models.alphabet import FAR, Codes, Metric, Symbol, read_length
 from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import at_least, shown_at_least
 from symveil.reports.page import Reported

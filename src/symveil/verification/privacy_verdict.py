@@ -68,7 +68,7 @@ class PairVerdict:
 
     @property
     def lgd(self) -> Bound | None:
-        """The greatest fixed point: equal to ld (docs/theory/labelled-chains.md)."""
+        """The greatest fixed point: equal to ld (docs/theory/chains-and-opacity.md)."""
         return self.ld
 
     def document(self) -> dict[str, object]:

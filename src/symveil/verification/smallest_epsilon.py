@@ -17,10 +17,9 @@ from symveil.numbers.rationals import Number, exact, shown_at_least, shown_at_mo
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.verification.chain_pairs import Alpha, ChainPairs, Subject, as_channel, read_alpha, read_share
-from symveil.verification.channels import ChannelOdds
-from symveil.verification.odds import smallest_alpha
+from symveil.verification.distances.finite_words import smallest_alpha
 from symveil.verification.privacy_verdict import written
-from symveil.verification.verify_privacy import ProofOptions, verdict_on
+from symveil.verification.verify_privacy import ChannelOdds, ProofOptions, verdict_on
 
 _LARGEST_EXPONENT = 27
 _LONGEST_SHOWN = 40

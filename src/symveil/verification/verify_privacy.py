@@ -1,4 +1,8 @@
-"""Is a labelled chain (ε, δ)-differentially private? Proved from the chain alone (C19 Definition 7)."""
+"""Is a labelled chain (ε, δ)-differentially private? Proved from the chain alone (C19 Definition 7).
+
+A channel is a chain of one step, so everything the distances of chains say is one number: ld = lgd = δ, and bd is the
+larger one of both directions. Its δ at an ε, the smallest ε for a δ, and the worst pair and output are exact.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from symveil.errors import ParameterError
+from flint import fmpq
+
+from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.laws.law import ReleaseChain
-from symveil.models.channel import Related
+from symveil.models.channel import Channel, Related
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.conversions import fraction, rational
 from symveil.numbers.progress import Progress, part
@@ -23,8 +29,6 @@ from symveil.verification.chain_pairs import (
     read_share,
     require_count,
 )
-from symveil.verification.channels import ChannelOdds, verify_channel
-from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.bracket import DEFAULT_NODES, DEFAULT_WIDTH, Bracket, Bracketing
 from symveil.verification.distances.distances import (
     Distances,
@@ -33,9 +37,116 @@ from symveil.verification.distances.distances import (
     skewed_distances,
     symmetric_distances,
 )
-from symveil.verification.distances.finite_words import FiniteWords, word_chance
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.finite_words import FiniteWords, Odds, smallest_alpha, word_chance
+from symveil.verification.distances.tables import ChainTable, Lumping
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, Witness
+
+_MOST_WORK = 20_000_000  # pairs × outputs: about ten seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelOdds:
+    """The odds of all outputs for each pair of a channel."""
+
+    channel: Channel
+    pairs: tuple[Pair, ...]
+    odds: tuple[Odds, ...]
+
+    @classmethod
+    def of(cls, channel: Channel, pairs: Iterable[Pair] | None) -> ChannelOdds:
+        """The odds of the pairs that were asked for, or of the related ones, both ways."""
+        wanted = channel.pairs(pairs)
+        if not wanted:
+            raise ModelError("related", expected="at least one pair of related inputs", found="none")
+        if len(wanted) * len(channel.outputs) > _MOST_WORK:
+            raise TooLargeError(
+                f"channel: expected at most {_MOST_WORK} pairs × outputs, found {len(wanted)} × "
+                f"{len(channel.outputs)}; say which inputs are related"
+            )
+        rows = [[rational(chance) for chance in row] for row in channel.rows]
+        number = channel.number
+        return cls(
+            channel, wanted, tuple(Odds(tuple(zip(rows[number[s]], rows[number[t]], strict=True))) for s, t in wanted)
+        )
+
+    def smallest_alpha(self, delta: Fraction) -> Fraction | None:
+        """e^ε of the smallest ε at which δ is at most `delta`; None where there is none."""
+        alpha = smallest_alpha(self.odds, rational(delta))
+        return None if alpha is None else fraction(alpha)
+
+    def last_corner(self) -> Fraction:
+        """The largest finite ratio: from here on δ does not fall any more."""
+        ratios = [p / r for odds in self.odds for p, r in odds.chances if r != 0]
+        return fraction(max([fmpq(1), *ratios]))
+
+    def verdict(
+        self,
+        below: Fraction,
+        above: Fraction,
+        *,
+        epsilon: Fraction | None,
+        requested: Fraction | None,
+        infinite: bool = False,
+        progress: Progress | None = None,
+    ) -> PrivacyVerdict:
+        """δ for each pair at an α between two rationals."""
+        low, high = rational(below), rational(above)
+        deltas = {}
+        for done, (pair, odds) in enumerate(zip(self.pairs, self.odds, strict=True), start=1):
+            most = odds.delta(low)
+            deltas[pair] = (most if low == high else odds.delta(high), most)
+            if progress and done % 64 == 0:
+                progress(100 * done // len(self.pairs), 100)
+        verdicts = []
+        for (source, target), odds in zip(self.pairs, self.odds, strict=True):
+            lower, upper = map(fraction, deltas[source, target])
+            back = deltas.get((target, source)) or (fmpq(0), Odds(_turned(odds)).delta(low))
+            best = odds.where_largest()
+            verdicts.append(
+                PairVerdict(
+                    source=source,
+                    target=target,
+                    lv=Bracket(lower=lower, upper=upper, nodes=len(self.channel.outputs)),
+                    ld=Bound(value=upper, exact=low == high),
+                    bd=Bound(value=max(upper, fraction(back[1])), exact=low == high),
+                    witness=Witness(
+                        labels=(self.channel.outputs[best],),
+                        probability=fraction(odds.chances[best][0]),
+                        other=fraction(odds.chances[best][1]),
+                    ),
+                )
+            )
+        return PrivacyVerdict(
+            alpha_below=below,
+            alpha_above=above,
+            epsilon=epsilon,
+            pairs=tuple(verdicts),
+            asked=requested,
+            infinite=infinite,
+        )
+
+
+def _turned(odds: Odds) -> tuple[tuple[fmpq, fmpq], ...]:
+    return tuple((r, p) for p, r in odds.chances)
+
+
+def verify_channel(
+    odds: ChannelOdds,
+    *,
+    alpha: Alpha | None,
+    requested: Fraction | None,
+    progress: Progress | None = None,
+) -> PrivacyVerdict:
+    """δ at an α (as `read_alpha` reads it); without one, at the smallest α for the δ that was asked, or for 0.
+
+    Where no α is large enough the verdict is that of every large α, and says so (`infinite`).
+    """
+    if alpha is not None:
+        return odds.verdict(alpha.below, alpha.above, epsilon=alpha.epsilon, requested=requested, progress=progress)
+    smallest = odds.smallest_alpha(requested or Fraction(0))
+    at = odds.last_corner() if smallest is None else smallest
+    return odds.verdict(at, at, epsilon=None, requested=requested, infinite=smallest is None, progress=progress)
+
 
 MOST_PAIRS_FOR_BD = 60_000
 MOST_PAIRS_FOR_LD = 50_000  # where δ is known without it

@@ -1,4 +1,4 @@
-"""Random labelled chains for the tests here, and the two known cases of docs/theory/labelled-chains.md."""
+"""Random labelled chains for the tests here, and the two known cases of docs/theory/chains-and-opacity.md."""
 
 from __future__ import annotations
 

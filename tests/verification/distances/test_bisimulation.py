@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symveil.ledger.tables import tables as module
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances import bisimulation as module
 from symveil.verification.distances.tables import ChainTable
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import symveil as sv
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification import verify_privacy as module
-from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.finite_words import finite_words
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.tables import ChainTable, Lumping
 
 from . import oracle
 from .chains import ALPHAS, lumping_case

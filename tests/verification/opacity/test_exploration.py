@@ -8,9 +8,16 @@ from by_definition import System
 from hypothesis import given, settings
 from random_systems import ks, notions, systems
 
-from symveil.verification.opacity.estimators import IMPOSSIBLE, NOWHERE, SINK, VIOLATION, Exploration, estimator
+from symveil.verification.opacity.estimators import (
+    IMPOSSIBLE,
+    NOWHERE,
+    SINK,
+    VIOLATION,
+    Exploration,
+    estimator,
+    read_question,
+)
 from symveil.verification.opacity.exploration import explore
-from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 
 LONGEST = 4

@@ -8,9 +8,8 @@ from benchmarks.systems import busy_system, random_system
 
 import symveil as sv
 from symveil.verification.opacity import exploration
-from symveil.verification.opacity.estimators import estimator
+from symveil.verification.opacity.estimators import estimator, read_question
 from symveil.verification.opacity.exploration import Explored, explore
-from symveil.verification.opacity.notions import read_question
 from symveil.verification.opacity.observation import Observed
 
 

@@ -22,16 +22,16 @@ from enforcement.plain_observer import (
     quiet_systems,
 )
 from symveil.errors import ParameterError
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.observation_law import Instant, ObservationLaw
 from symveil.verification.opacity.run_observations import (
     RunObservation,
     RunObservations,
+    SafeObservations,
     has_endless_observations,
     read_horizon,
 )
-from symveil.verification.opacity.safe_observations import SafeObservations
 
 
 def instants(system: sv.StochasticSystem, longest: int) -> Iterator[tuple[Observation, Instant]]:

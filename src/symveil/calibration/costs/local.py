@@ -6,6 +6,22 @@ left the sum of everything there, on the right the largest. Blocks are looked at
 time: first by the most and the least of each path, at all positions together and then at fewer; pairs that are left get
 symbols around them until they are proved or their budget is spent. What comes out is what `search.BlockSearch.largest`
 gives: a bound on every pair, and a pair to begin a search for bad words with.
+
+Lemma 2.12. What is outside is χ on the left and ψ on the right. Every state outside B(t) costs more than r levels
+against t; κ̄ is the most that κ can then be, s the largest sum of edge weights of a state. From t to t', with A the
+smallest value of Σ_x T(x,t')α(x)/α(t) over the box,
+
+    χ' ≤ [Σ_{x ∈ B(t), φ} hi(x,φ)κ̄(φ)Σ_{y ∉ B(t')} T(x,y) + χ·s·max κ̄]/A,
+
+and an upper end of y ∈ B(t') gains χ·max_{x ∉ B(t)} T(x,y): a state outside B(t') is entered at a cost above r levels,
+from inside, where hi bounds the weight, or from outside, where all weight is at most χ and grows by at most s. On the
+right, with B the smallest value of Σ_y T(t,y)κβ(y)/β(t'),
+
+    ψ ≤ s·max(max κ̄·ψ', max κ(t',y)hi'(y) over y ∈ B(t') with an edge from outside B(t))/B,
+
+because a state outside has β(x) = ΣTκβ(y), at most s times the largest κβ(y). An upper end of x inside the ball gains
+Σ_{y ∉ B(t')} T(x,y)κ̄ψ'. In a block α·U·β is at most the part inside the balls plus lost·max(ψ, max hi'), where `lost`
+begins as χ and becomes lost·s + (what leaves v's ball) at each step: what is outside once counts as outside for ever.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.progress import Progress, silent
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share

@@ -22,7 +22,7 @@ from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 from symveil.numbers.once import LastFew
 from symveil.numbers.progress import listener, silent
 

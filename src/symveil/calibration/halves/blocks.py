@@ -1,11 +1,10 @@
 """Words that differ in one block, compared at two cuts: blocks that begin late lie in ends, all others in beginnings.
 
-See docs/theory/certificates.md, *Words that are halves*; and docs/theory/beyond-b.md, *Graceful certificates*, for the
-largest Z over the smallest of words that agree outside a window, for windows of all lengths, at one cut. The table of
-all beginnings that end in one state, times that of all ends that follow it, has Z of every word through that state.
-Words that agree outside a window that holds the state have a beginning of the beginning and an end of the end in
-common: rows that begin alike are merged, a symbol at a time, then columns that end alike, and what is left is compared
-over all states.
+See docs/theory/certificates.md, *Words that are halves*, also for the largest Z over the smallest of words that agree
+outside a window, for windows of all lengths, at one cut. The table of all beginnings that end in one state, times that
+of all ends that follow it, has Z of every word through that state. Words that agree outside a window that holds the
+state have a beginning of the beginning and an end of the end in common: rows that begin alike are merged, a symbol at a
+time, then columns that end alike, and what is left is compared over all states.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from symveil.calibration.halves.tables import (
     worst_in_groups,
 )
 from symveil.calibration.limits import LIMITS, splits
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
 

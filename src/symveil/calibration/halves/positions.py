@@ -34,7 +34,7 @@ from symveil.calibration.halves.tables import (
     worst_in_groups,
 )
 from symveil.calibration.limits import LIMITS, halves_at
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 _WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
 _MOST_WRONG = 0.01

@@ -22,7 +22,7 @@ from symveil.calibration.counting_loops import largest_ratio, spread
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_weights import RunWeights
-from symveil.models.word import Codes
+from symveil.models.alphabet import Codes
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]

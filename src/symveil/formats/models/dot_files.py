@@ -22,12 +22,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.weighted_graphs import ATTRIBUTES, graph_chain
+from symveil.formats.models.networkx_graphs import ATTRIBUTES, graph_chain
 from symveil.formats.reading import placed, read_text
 from symveil.models.automaton import TransitionSystem
-from symveil.models.markov_chain import MarkovChain
+from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain, read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import ROUNDED_SUM, read_probability
 from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
 
 _DEEPEST = 50

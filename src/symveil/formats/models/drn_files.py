@@ -31,9 +31,15 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
-from symveil.formats.models.explicit_states import Valuations, declarations_beside
 from symveil.formats.models.lines import Line, is_index
-from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
+from symveil.formats.models.prism_explicit import (
+    Row,
+    StateLabels,
+    Valuations,
+    declarations_beside,
+    explicit_chain,
+    require_label_names,
+)
 from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes, placed, row_location
 from symveil.models.labelled_chain import LabelledChain, read_valuation
 

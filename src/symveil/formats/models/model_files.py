@@ -13,8 +13,7 @@ from symveil.formats.models.model_json import model_text, parse_model
 from symveil.formats.models.networkx_graphs import read_graph_file
 from symveil.formats.models.prism_explicit import LABEL_SUFFIX, read_prism
 from symveil.formats.models.prism_explicit import SUFFIX as PRISM_SUFFIX
-from symveil.formats.models.state_blocks import read_fsm, read_pfa
-from symveil.formats.models.stoc_files import read_stoc
+from symveil.formats.models.state_blocks import read_fsm, read_pfa, read_stoc
 from symveil.formats.models.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod
 from symveil.formats.reading import read_text, suffix, wrong_suffix

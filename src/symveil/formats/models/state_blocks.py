@@ -9,6 +9,11 @@ busy  1  0
 
 EVENTS                the events and their marks: this block may be missing
 go  c  o
+
+`.stoc` files: the probabilities of an automaton, a row `FROM TO EVENT P` for each transition.
+
+They say nothing about observability and the initial state. The `.fsm` file of the same name beside
+them does; where there is none, every event counts as observable and the first row's state as initial.
 """
 
 from __future__ import annotations
@@ -23,8 +28,8 @@ from sys import intern
 from symveil.errors import FileError, ModelError
 from symveil.formats.models.lines import is_number, numbered_lines, split_cells
 from symveil.formats.reading import placed, row_location
+from symveil.models.markov_chain import read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import read_probability
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 
 _COUNT = re.compile(r"[0-9]{1,18}")  # Python refuses to read very long integers
@@ -109,6 +114,10 @@ class StateBlocks:
         """How messages call a line."""
         return f"{self.file}: line {line}"
 
+    def wrong(self, line: int | None, expected: str, found: str) -> ModelError:
+        """What is wrong with a line, or with the file as a whole."""
+        return ModelError(str(self.file) if line is None else self.where(line), expected=expected, found=found)
+
     def system(
         self, *, initial: Sequence[str], secret: Sequence[str] = (), notes: list[str] | None
     ) -> PartiallyObserved:
@@ -129,9 +138,7 @@ class StateBlocks:
                     controllable=controllable,
                 )
             if len(initial) != 1:
-                raise ModelError(
-                    str(self.file), expected="one initial state where there are probabilities", found=f"{len(initial)}"
-                )
+                raise self.wrong(None, "one initial state where there are probabilities", f"{len(initial)}")
             rows = (
                 (move.source, move.event, move.target, chance) for move, chance in zip(self.moves, chances, strict=True)
             )
@@ -149,11 +156,8 @@ class StateBlocks:
         """What was read although it is spelled differently; refused where it can be read in two ways."""
         for line, mark in self.unnamed:
             if mark in self.states:
-                raise ModelError(
-                    self.where(line),
-                    expected=f"an event before its target, where a state is called {mark!r}",
-                    found="a line that can be read in two ways",
-                )
+                expected = f"an event before its target, where a state is called {mark!r}"
+                raise self.wrong(line, expected, "a line that can be read in two ways")
         if notes is None:
             return
         if self.zeros:
@@ -166,20 +170,15 @@ class StateBlocks:
             return
         for move in self.moves:
             if move.event not in self.declared and move.event != SILENT:
-                raise ModelError(
-                    self.where(move.line),
-                    expected="an event of the EVENTS block",
-                    found=f"the undeclared event {shown(move.event)}",
-                )
+                actual = f"the undeclared event {shown(move.event)}"
+                raise self.wrong(move.line, "an event of the EVENTS block", actual)
 
     def _chances(self) -> Iterator[str]:
         """The probabilities of all transitions, or none at all."""
         for move in self.moves:
             if (move.chance is None) != (self.moves[0].chance is None):
                 wanted, actual = ("no probability", "one") if move.chance is not None else ("a probability", "none")
-                raise ModelError(
-                    self.where(move.line), expected=f"{wanted}, as in line {self.moves[0].line}", found=actual
-                )
+                raise self.wrong(move.line, f"{wanted}, as in line {self.moves[0].line}", actual)
             if move.chance is not None:
                 yield move.chance
 
@@ -200,9 +199,7 @@ def read_fsm(path: str | Path, *, notes: list[str] | None = None) -> PartiallyOb
     states = tuple(blocks.states)
     count = 1 if blocks.initial_count is None else blocks.initial_count
     if not 1 <= count <= len(states):
-        raise ModelError(
-            str(path), expected=f"between 1 and {len(states)} initial states in its first line", found=f"{count}"
-        )
+        raise blocks.wrong(None, f"between 1 and {len(states)} initial states in its first line", f"{count}")
     return blocks.system(initial=states[:count], notes=notes)
 
 
@@ -219,7 +216,7 @@ def read_pfa(path: str | Path, *, notes: list[str] | None = None) -> PartiallyOb
     blocks = read_blocks(Path(path), what=".pfa file", with_chances=True)
     for move in blocks.moves:
         if move.chance is None:
-            raise ModelError(blocks.where(move.line), expected="a probability at the end of the line", found="none")
+            raise blocks.wrong(move.line, "a probability at the end of the line", "none")
     secret = [state.name for state in blocks.states.values() if not state.flag]
     if notes is not None:
         marked = "1 state with flag 0 is" if len(secret) == 1 else f"{len(secret)} states with flag 0 are"
@@ -231,21 +228,14 @@ def _initial(blocks: StateBlocks) -> str:
     """The one state whose initial probability is 1; refused where a run may start in several."""
     certain: list[str] = []
     for state in blocks.states.values():
-        where = blocks.where(state.line)
-        chance, _ = read_probability(state.chance, where=where)
+        chance, _ = read_probability(state.chance, where=blocks.where(state.line))
         if chance not in (0, 1):
-            raise ModelError(
-                where,
-                expected="the initial probability 0 or 1, because a system starts in one state; split it into one "
-                "system for each",
-                found=shown(state.chance),
-            )
+            expected = "the initial probability 0 or 1, because a system starts in one state; split it into one system "
+            raise blocks.wrong(state.line, f"{expected}for each", shown(state.chance))
         if chance == 1:
             certain.append(state.name)
     if len(certain) != 1:
-        raise ModelError(
-            str(blocks.file), expected="one state with the initial probability 1", found=f"{len(certain) or 'none'}"
-        )
+        raise blocks.wrong(None, "one state with the initial probability 1", f"{len(certain) or 'none'}")
     return certain[0]
 
 
@@ -292,15 +282,12 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
         raise FileError(str(file), expected=f"a {what} that begins with the number of states", found="an empty file")
     if state is not None and left:
         many = "1 transition" if state.transitions == 1 else f"{state.transitions} transitions"
-        raise ModelError(
-            blocks.where(number),
-            expected=f"{many} of state {shown(state.name)}, as line {state.line} says",
-            found=f"{state.transitions - left}",
-        )
+        expected = f"{many} of state {shown(state.name)}, as line {state.line} says"
+        raise blocks.wrong(number, expected, f"{state.transitions - left}")
     if count != len(blocks.states):
-        raise ModelError(str(file), expected=f"{count} states, as its first line says", found=f"{len(blocks.states)}")
+        raise blocks.wrong(None, f"{count} states, as its first line says", f"{len(blocks.states)}")
     if not blocks.states:
-        raise ModelError(str(file), expected="at least one state", found="none")
+        raise blocks.wrong(None, "at least one state", "none")
     return blocks
 
 
@@ -313,7 +300,6 @@ def _read_counts(text: str, where: str) -> tuple[int, int | None]:
 
 def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bool) -> StateLine:
     width = 4 if with_chances else 3
-    where = blocks.where(number)
 
     def fits(cells: list[str]) -> bool:
         return (
@@ -324,13 +310,10 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
         )
 
     form = f"{_STATE_FORM} and its initial probability" if with_chances else _STATE_FORM
-    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=where)
+    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=blocks.where(number))
     if name in blocks.states:
-        raise ModelError(
-            where,
-            expected=f"each state once, and {shown(name)} is in line {blocks.states[name].line}",
-            found="it again",
-        )
+        before = blocks.states[name].line
+        raise blocks.wrong(number, f"each state once, and {shown(name)} is in line {before}", "it again")
     state = StateLine(name, flag == "1", int(transitions), chance[0] if chance else "0", number)
     blocks.states[name] = state
     return state
@@ -338,11 +321,17 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
 
 def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
     where = blocks.where(number)
-    if _has_no_event(line):
-        return _silent_move(line, state, blocks, number)
-    event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
-    controllable, observable, chance, _ = _marks(rest)
-    blocks.zeros += _zeros(rest)
+    if _has_no_event(line):  # a move that no observer sees
+        event, (target, *rest) = SILENT, [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
+        controllable, observable, chance, left = _marks(rest)
+        if left or observable == "o":
+            raise blocks.wrong(number, "an event, or uo where there is none", shown(line.strip()))
+        blocks.unnamed.append((number, rest[0]))
+        observable = "uo"
+    else:
+        event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
+        controllable, observable, chance, _ = _marks(rest)
+        blocks.zeros += _zeros(rest)
     blocks.events.say(event, controllable, observable, where=where)
     # names repeat: one string for each keeps large files small in memory
     return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
@@ -352,18 +341,6 @@ def _has_no_event(line: str) -> bool:
     """Whether the cell of the event is empty: a tab comes first, and a mark where an event's target would stand."""
     cells = [cell.strip() for cell in line.split("\t")]
     return line.startswith("\t") and len(cells) > 2 and bool(cells[1]) and cells[2] in ("c", "uc", "o", "uo")
-
-
-def _silent_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    """A move by no event, which no observer sees."""
-    where = blocks.where(number)
-    target, *rest = [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
-    controllable, observable, chance, left = _marks(rest)
-    if left or observable == "o":
-        raise ModelError(where, expected="an event, or uo where there is none", found=shown(line.strip()))
-    blocks.unnamed.append((number, rest[0]))
-    blocks.events.say(SILENT, controllable, "uo", where=where)
-    return MoveLine(state.name, SILENT, intern(target), chance and intern(chance), number)
 
 
 def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
@@ -399,3 +376,96 @@ def _marks(cells: Sequence[str]) -> tuple[str | None, str | None, str | None, li
 def _zeros(cells: Sequence[str]) -> int:
     """Whether the mark o is spelled with a zero."""
     return int("u0" in cells or (len(cells) > 1 and cells[0] in ("c", "uc") and cells[1] == "0"))
+
+
+_GZIPPED = re.compile(r"(.*)\.stoc\.gz", re.IGNORECASE | re.DOTALL)
+
+
+def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
+    """The system in a `.stoc` file and the `.fsm` file beside it. It has no secret states.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "plant.stoc")
+    ...     _ = file.write_text("idle busy go 0.75\\nidle idle wait 0.25\\n")
+    ...     notes = []
+    ...     read_stoc(file, notes=notes)
+    StochasticSystem(2 states, 2 transitions, 2 observable events, 0 secret states)
+    >>> notes
+    ["no plant.fsm beside it: every event is taken as observable and 'idle' as the initial state"]
+    """
+    file = Path(path)
+    moves = _read_rows(file)
+    sibling = _sibling(file)
+    if sibling is not None:
+        return _joined(file, moves, sibling, notes)
+    blocks = StateBlocks(file, moves=moves)
+    for move in moves:
+        for name in (move.source, move.target):
+            blocks.states.setdefault(name, StateLine(name, False, 0, "0", move.line))
+        blocks.events.say(move.event, None, "o", where="")
+    if notes is not None:
+        wanted = f"{_stem(file)}.fsm"
+        notes.append(
+            f"no {wanted} beside it: every event is taken as observable and {shown(moves[0].source)} as the initial "
+            "state"
+        )
+    return blocks.system(initial=[moves[0].source], notes=notes)
+
+
+def _read_rows(file: Path) -> list[MoveLine]:
+    moves: list[MoveLine] = []
+    with closing(numbered_lines(file, what=".stoc file")) as lines:
+        for number, line in lines:
+            if not line.strip() or (not moves and line.upper().split() == ["FROM", "TO", "EVENT", "P"]):
+                continue
+            form = "four cells: FROM, TO, EVENT and a probability"
+            source, target, event, chance = split_cells(line, _is_row, form=form, where=f"{file}: line {number}")
+            moves.append(MoveLine(source, event, target, chance, number))
+    if not moves:
+        raise FileError(str(file), expected="a .stoc file with at least one row FROM TO EVENT P", found="none")
+    return moves
+
+
+def _is_row(cells: list[str]) -> bool:
+    return len(cells) == 4 and is_number(cells[3])
+
+
+def _joined(file: Path, moves: list[MoveLine], sibling: Path, notes: list[str] | None) -> PartiallyObserved:
+    """The transitions of both files have to be the same; everything but the probabilities is the sibling's."""
+    frame = read_blocks(sibling, what=".fsm file")
+    wanted: dict[tuple[str, str, str], int] = {}
+    for move in frame.moves:
+        if move.chance is not None:
+            raise frame.wrong(move.line, f"no probability, because {file.name} has them", "one")
+        wanted[move.source, move.event, move.target] = move.line
+    joined = StateBlocks(file, frame.states, moves, frame.events, frame.declared)
+    for move in moves:
+        if (move.source, move.event, move.target) not in wanted:
+            actual = f"{shown(move.event)} from {shown(move.source)} to {shown(move.target)}"
+            raise joined.wrong(move.line, f"a transition of {sibling.name}", actual)
+    given = {(move.source, move.event, move.target) for move in moves}
+    missing = next((line for transition, line in wanted.items() if transition not in given), None)
+    if missing is not None:
+        expected = f"a probability for every transition of {sibling.name}"
+        raise joined.wrong(None, expected, f"none for line {missing}")
+    if frame.initial_count not in (None, 1):
+        raise frame.wrong(None, "one initial state where there are probabilities", f"{frame.initial_count}")
+    if notes is not None:
+        notes.append(f"initial state and observable events are those of {sibling.name} beside it")
+    return joined.system(initial=[next(iter(frame.states))], notes=notes)
+
+
+def _stem(file: Path) -> str:
+    packed = _GZIPPED.fullmatch(file.name)
+    return packed[1] if packed else file.stem
+
+
+def _sibling(file: Path) -> Path | None:
+    """The `.fsm` file of the same name, beside a gzipped file also gzipped."""
+    endings = (".fsm.gz", ".fsm") if _GZIPPED.fullmatch(file.name) else (".fsm",)
+    for ending in endings:
+        candidate = file.with_name(f"{_stem(file)}{ending}")
+        if candidate.is_file():
+            return candidate
+    return None

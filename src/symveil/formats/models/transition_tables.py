@@ -22,13 +22,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.maps.coordinates import NAMES
 from symveil.formats.reading import csv_rows, placed, row_location, suffix
+from symveil.formats.shapes import NAMES
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
-from symveil.models.markov_chain import MarkovChain
+from symveil.models.markov_chain import MarkovChain, read_probability
 from symveil.models.names import shown
-from symveil.models.probabilities import read_probability
 from symveil.numbers.rationals import Number, exact
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
@@ -59,7 +58,7 @@ def read_transition_table(
     file = Path(path)
     messages = notes if notes is not None else []
     if suffix(file) != ".parquet" and _lists_edges(read_header(file, what="transition table")):
-        from symveil.formats.maps.road_graphs import road_model  # noqa: PLC0415 - it stands above tables
+        from symveil.formats.road_graphs import road_model  # noqa: PLC0415 - it stands above tables
 
         roads = road_model(file)
         messages += ["a table of edges: its links are the states, as symveil roads makes them", *roads.notes]

@@ -34,8 +34,14 @@ from umbi.umb.index import UmbIndex
 
 from symveil.errors import FileError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
-from symveil.formats.models.explicit_states import Valuations, declarations_beside
-from symveil.formats.models.prism_explicit import Row, StateLabels, explicit_chain, require_label_names
+from symveil.formats.models.prism_explicit import (
+    Row,
+    StateLabels,
+    Valuations,
+    declarations_beside,
+    explicit_chain,
+    require_label_names,
+)
 from symveil.formats.reading import placed, read_bytes, row_location
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.names import shown

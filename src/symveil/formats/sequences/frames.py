@@ -62,14 +62,7 @@ def _without_views(column: Any) -> Any:
 def arrow_column(column: Any, source: Any, *, passes: bool) -> Any:
     """A plain column in the type of `source`; the order of a dictionary that has one stays where the column passes.
 
-    Parameters
-    ----------
-    column
-        Released cells.
-    source
-        The column that they are released from.
-    passes
-        Whether the cells are those of `source`, and not made here.
+    The cells are released from `source`; where a column `passes`, they are those of `source` and not made here.
 
     >>> grades = pa.DictionaryArray.from_arrays([1, 0], ["low", "high", "secret"], ordered=True)
     >>> arrow_column(pa.array(["high", "low"]), grades, passes=True).dictionary.to_pylist()
@@ -102,14 +95,7 @@ def _in_order(source: Any) -> Any:
 def pandas_column(column: Any, dtype: Any, *, passes: bool) -> Any:
     """A plain column as what pandas makes a column of, exactly; `dtype` is its own, None: any.
 
-    Parameters
-    ----------
-    column
-        Released cells.
-    dtype
-        The type of the column that they are released from.
-    passes
-        Whether the cells are those of that column, and not made here: then an order of its categories stays.
+    Where a column `passes`, the cells are those of the file: then an order of its categories stays.
     """
     pandas = importlib.import_module("pandas")
     if isinstance(dtype, pandas.CategoricalDtype):
@@ -244,14 +230,7 @@ def like_frame(frame: Any, table: pa.Table, names: dict[str, str]) -> Any:
     Columns have the types that they have in `frame`. Their dictionaries (categories) are made anew from the rows of
     `table`: those of `frame` also have what was filtered out, or the true words.
 
-    Parameters
-    ----------
-    frame
-        What the table was made of.
-    table
-        Released rows, in plain types.
-    names
-        The columns by their options, as `SequenceFile.names` has them: those that were made here.
+    `table` has released rows in plain types; `names` are the columns that were made here, by their options.
     """
     made = {names[option] for option in ("sequence", "symbol") if option in names}
     typed = [name for name in table.column_names if name != names.get("order")]

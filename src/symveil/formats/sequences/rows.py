@@ -44,11 +44,6 @@ def no_name(where: str) -> FileError:
 def spelled_names(column: Any) -> Any:
     """The cells of a column as names; null where a cell is empty, or is no name.
 
-    Parameters
-    ----------
-    column
-        An Arrow array of any type.
-
     >>> spelled_names(pa.array([7.0, 2.5, -0.0, float("nan")])).to_pylist()
     ['7', None, '0', None]
     >>> spelled_names(pa.array(["7.0", "ann"])).to_pylist(), spelled_names(pa.array([b"ann"])).to_pylist()

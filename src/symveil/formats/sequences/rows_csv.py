@@ -26,16 +26,18 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from symveil.errors import FileError
-from symveil.formats.formulas import Apostrophes, guarded, unguarded
 from symveil.formats.reading import (
     LONGEST_SEQUENCE_CELL,
     MOST_TIMES,
+    Apostrophes,
     csv_delimiter,
     csv_rows,
+    guarded,
     lines_of,
     not_utf8,
     open_bytes,
     rows_of,
+    unguarded,
 )
 from symveil.formats.sequences.records import ROW_NUMBER, gathered
 from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter

@@ -6,6 +6,7 @@ How far a file was read, in steps that do not depend on secret words.
 from __future__ import annotations
 
 import gzip
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import ParameterError
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
+from symveil.errors import AlphabetError, ParameterError
 from symveil.formats.sequences.layout import EvenBytes
 from symveil.formats.sequences.records import (
     ID,
@@ -31,11 +31,14 @@ from symveil.formats.sequences.records import (
     list_lengths,
 )
 from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
+from symveil.formats.symbols import check_separable
 from symveil.models.alphabet import Alphabet
 from symveil.models.attributes import PublicValues
 from symveil.models.times import Stamps
 from symveil.numbers.progress import Progress, listener, named
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class SequenceFile(ABC):
@@ -128,6 +131,14 @@ class SequenceFile(ABC):
         rows = batch.column(ROW_NUMBER).cast(pa.string())
         return pc.binary_join_element_wise(self.unit, rows, " ")
 
+    def check_symbols(self, alphabet: Alphabet) -> None:
+        """Refuse an alphabet whose words could not be written in this form, or not be read back."""
+        for position, symbol in enumerate(alphabet.symbols, start=1):
+            if isinstance(symbol, str) and not symbol.isascii() and _HALF.search(symbol):
+                raise AlphabetError(f"alphabet: expected whole characters, found half of one at position {position}")
+        if self.separator is not None:
+            check_separable(alphabet, self.separator)
+
     def check_lengths_may_change(self) -> None:  # noqa: B027 - most forms can: a row is a record, however long
         """Refuse a form that cannot hold released sequences of other lengths, empty ones among them."""
 
@@ -167,16 +178,7 @@ def attribute_codes(
 ) -> NDArray[np.int64]:
     """The codes of an attribute of all symbols of sequences: a cell has a list with a value for each, or one for all.
 
-    Parameters
-    ----------
-    column
-        A cell for each sequence.
-    lengths
-        How many symbols each of them has.
-    values
-        The public values.
-    plain
-        What a cell of text says.
+    `plain` says what a cell of text says.
     """
     if not is_list(column.type):
         return np.repeat(values.codes(texts_of(column), *(() if plain is None else (plain,))), lengths)
@@ -238,17 +240,7 @@ _WHOLE = 1000
 
 
 class RecordSteps:
-    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words.
-
-    Parameters
-    ----------
-    what
-        What is done with the records.
-    file
-        The file that is read.
-    progress
-        The callback.
-    """
+    """Reports progress by steps of so many records, and not by batches: their sizes depend on secret words."""
 
     def __init__(self, what: str, file: SequenceFile, progress: Progress) -> None:
         self._what, self._file, self._progress = what, file, progress
@@ -278,13 +270,6 @@ class RecordSteps:
 def reported_records(file: SequenceFile, what: str) -> Iterator[pa.RecordBatch]:
     """The records of a file, some at a time; the progress callback (`numbers.progress.reporting_to`) is called on the
     way.
-
-    Parameters
-    ----------
-    file
-        The file.
-    what
-        What is done with the records, such as "counting".
     """
     progress = listener(what)
     if progress is None:

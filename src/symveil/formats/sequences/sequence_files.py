@@ -19,9 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError
-from symveil.formats.formulas import Apostrophes
-from symveil.formats.reading import LONGEST, MOST_TIMES, check_sizes, suffix, wrong_suffix
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
+from symveil.formats.reading import LONGEST, MOST_TIMES, Apostrophes, check_sizes, suffix, wrong_suffix
 from symveil.formats.sequences.columns import (
     PROCESS_MINING,
     ColumnOptions,
@@ -62,7 +60,7 @@ from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_json import JsonRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
 

@@ -19,11 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from symveil.errors import FileError, ParameterError, SymveilError
-from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
-from symveil.formats.sequences.artificial_times import ArtificialTimes, PrivateWaits
+from symveil.errors import AlphabetError, FileError, ParameterError, SymveilError
+from symveil.formats.reading import LONGEST, LONGEST_SEQUENCE_CELL, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
-from symveil.formats.sequences.event_order import EventOrder
+from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import (
     ID,
     PERSON,
@@ -38,18 +37,23 @@ from symveil.formats.sequences.records import (
 )
 from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
-from symveil.formats.sequences.stamps import StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
+from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
-from symveil.numbers.holder import note_input
+from symveil.numbers.progress import note_input
+from symveil.pictures.text import displayable
 
 _CHUNK = 1 << 18
 _DEEPEST = 100
 _LONGEST_VALUE = 1 << 20
 _LONGEST_TOKEN = 8 << 20
 _RECORDS_AT_ONCE = 16_384
-_EVENTS_AT_ONCE = 1 << 19
+_SIZE_AT_ONCE, _SIZE_OF_EVENT = 1 << 23, 16
+"""Characters of traces that become a batch; an event counts as some more than those of its values."""
+_LARGEST_TRACE = LONGEST_SEQUENCE_CELL
 _VALUES = ("string", "date", "int", "float", "boolean", "id")
+_WITHIN = {"log": "a log around everything", "trace": "traces in the log", "event": "events in a trace"}
 _CASE = CASE_PREFIX
 
 
@@ -57,6 +61,7 @@ _CASE = CASE_PREFIX
 class _Trace:
     values: dict[str, str] = field(default_factory=dict)
     events: list[dict[str, str]] = field(default_factory=list)
+    size: int = 0
 
 
 class XesFile(SequenceFile):
@@ -114,6 +119,16 @@ class XesFile(SequenceFile):
             raise ParameterError("keep", expected=f"no {HOUR_KEY!r} beside the private hours", found=repr(HOUR_KEY))
         self._hour = {"hour": HOUR_KEY}
 
+    def check_symbols(self, alphabet: Alphabet) -> None:
+        """XML holds neither control characters nor halves of characters, not even as references."""
+        super().check_symbols(alphabet)
+        for position, symbol in enumerate(alphabet.symbols, start=1):
+            if displayable(str(symbol)) != str(symbol):
+                raise AlphabetError(
+                    f"alphabet: expected symbols without control characters, which XES cannot hold, found one at "
+                    f"position {position}"
+                )
+
     def check_lengths_may_change(self) -> None:
         """Traces may be empty, and keep their attributes; what belongs to an event has no place among other events."""
         for option, names in (("keep", self.columns.keep), ("person", (self.columns.person,))):
@@ -135,8 +150,8 @@ class XesFile(SequenceFile):
     def records(self) -> Iterator[pa.RecordBatch]:
         """The traces, as records."""
         order = EventOrder(self.file, self.unit)
-        numbered = ((each, len(each[1].events)) for each in enumerate(self._traces(), start=1))
-        with closing(gathered(numbered, most=_RECORDS_AT_ONCE, size=_EVENTS_AT_ONCE)) as groups:
+        numbered = ((each, each[1].size) for each in enumerate(self._traces(), start=1))
+        with closing(gathered(numbered, most=_RECORDS_AT_ONCE, size=_SIZE_AT_ONCE)) as groups:
             yield from made_in_order(
                 groups,
                 lambda traces: self._batch(traces, order),
@@ -314,6 +329,7 @@ class _Handler:
     def __init__(self, reader: XesFile, parser: expat.XMLParserType) -> None:
         self._reader, self._parser = reader, parser
         self._of_traces, self._of_events = reader.wanted()
+        self._unrequired = reader.unrequired()
         self._path: list[str] = []
         self._trace = _Trace()
         self._event: dict[str, str] = {}
@@ -355,6 +371,8 @@ class _Handler:
             self._value(name, attributes, self._trace.values, self._of_traces, _CASE)
         elif self._path == ["log", "event"]:
             self.has_events_outside = True
+        elif name in _WITHIN:
+            raise self._bad(f"{_WITHIN[name]}, and nowhere else", "one elsewhere")
         elif self._path == ["log", "global"]:
             self._scope = attributes.get("scope")
         elif name in _VALUES and self._path[:-1] == ["log", "global"]:
@@ -367,11 +385,16 @@ class _Handler:
         if key not in wanted:
             return
         value = attributes.get("value")
-        if (value is None or len(value) > _LONGEST_VALUE) and prefix + str(key) in self._reader.unrequired():
-            return  # a time or an attribute that is read beside the symbols refuses nothing
-        if value is None or len(value) > _LONGEST_VALUE:
+        if value is None or len(value) > _LONGEST_VALUE or key in values:
+            if prefix + key in self._unrequired:
+                return  # a time or an attribute that is read beside the symbols refuses nothing
+            if key in values:  # readers differ in which of them they take: whose budget, which symbol?
+                raise self._bad("each attribute once in an event or a trace", "one again")
             raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
         values[key] = value
+        self._trace.size += len(value)
+        if self._trace.size > _LARGEST_TRACE:
+            raise self._bad(f"traces of at most {_LARGEST_TRACE} characters", "a larger one")
         self._reader.kinds.setdefault(prefix + key, kind)
 
     def _declared(self, kind: str, attributes: dict[str, str]) -> None:
@@ -382,6 +405,7 @@ class _Handler:
     def _end(self, _tag: str) -> None:
         if self._path == ["log", "trace", "event"]:
             self._trace.events.append(self._event)
+            self._trace.size += _SIZE_OF_EVENT
             if len(self._trace.events) > self._reader.longest:
                 raise too_long(f"{self._reader.file}: trace {self._count}", self._reader.longest)
         elif self._path == ["log", "trace"]:

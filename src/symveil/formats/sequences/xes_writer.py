@@ -12,10 +12,12 @@ from xml.sax.saxutils import quoteattr
 
 import pyarrow as pa
 
-from symveil.formats.sequences.artificial_times import ArtificialTimes
+from symveil.errors import FileError
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
 from symveil.formats.sequences.records import HOURS, ID, SYMBOLS, TIME, keep_column
 from symveil.formats.sequences.rows import RowWriter
+from symveil.formats.sequences.stamps import ArtificialTimes
+from symveil.pictures.text import displayable
 
 CASE_PREFIX = "case:"
 """What attributes of traces have in front, in options and in tables."""
@@ -152,4 +154,7 @@ def _element(kind: str, key: str, value: str) -> str:
 
 def _attribute(value: str) -> str:
     """A value between quotes; XML would turn line breaks and tabs into blanks."""
-    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+    text = str(value)
+    if displayable(text) != text:
+        raise FileError("XES", expected="text without control characters", found="one, which XML cannot hold")
+    return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

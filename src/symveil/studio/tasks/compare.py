@@ -19,8 +19,7 @@ from symveil.laws.parameters import Adjacency, read_beyond, read_epsilon
 from symveil.mechanisms.choice import read_choice
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import counted, factor, percent, share_of_symbols
+from symveil.numbers.rationals import counted, factor, percent, share_of_symbols, spelled
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.reports.report import Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer

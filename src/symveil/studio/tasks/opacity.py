@@ -19,14 +19,14 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.laws.parameters import Adjacency
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.texts import epsilon_text, percent
+from symveil.numbers.rationals import epsilon_text, percent
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
 from symveil.tasks.enforce import enforcement_document, read_probability
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system, violation_text
-from symveil.verification.opacity.notions import read_question
+from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations

@@ -12,8 +12,7 @@ from symveil.examples.paper_systems import pin_checker, randomised_response
 from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import exact
-from symveil.numbers.texts import factor, fraction_text
+from symveil.numbers.rationals import exact, factor, fraction_text
 from symveil.parameters import Flag
 from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer

@@ -1,6 +1,8 @@
 """Release: what a mechanism would do to a word, and ten private words.
 
 The automaton of a word as a picture: state by state where that can be read, else summed up on a grid.
+
+Map: a trip before and after, on the roads it was driven.
 """
 
 from __future__ import annotations
@@ -14,38 +16,45 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import TooLargeError
+from symveil.errors import ModelError, TooLargeError
+from symveil.examples.paper_systems import network_coordinates
+from symveil.formats.shapes import read_coordinates
 from symveil.languages.free import FreeLanguage
 from symveil.languages.hamming_automaton import hamming_automaton
 from symveil.languages.levenshtein_automaton import levenshtein_automaton
 from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
+from symveil.laws.protection import protection
 from symveil.mechanisms.attacker import attacker_view
 from symveil.mechanisms.distance_weighted import DistanceWeighted
-from symveil.models.word import Metric, decode
+from symveil.models.alphabet import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import spelled
-from symveil.numbers.texts import epsilon_text
+from symveil.numbers.rationals import epsilon_text, spelled
 from symveil.pictures.charts import Cell, heat_grid_chart
+from symveil.pictures.maps import Road, covers_most, road_map_svg
 from symveil.pictures.svg import to_svg
-from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text
+from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (
+    File,
     Subject,
     choose_adjacency,
     marked_edits,
     marked_word,
+    model_in,
     promise,
     promise_lines,
     read_mechanism,
+    read_quick_mechanism,
     read_subject,
     read_whole,
+    source_file,
     undecided,
 )
 from symveil.tasks.explain import Explanation, explain_word
-from symveil.tasks.release import WordRelease, release_word
+from symveil.tasks.release import ReleasedTrip, WordRelease, release_word, released_trips, require_coordinates
 
 MOST_STATES = 30
 """More than these on one picture cannot be read on a screen."""
@@ -301,3 +310,132 @@ def _facts(explanation: Explanation, subject: Subject) -> Section:
     report = explanation.report()
     rows = [*report.facts(report.title).items(), *(("note", note) for note in subject.notes)]
     return Section("Facts", (Facts.from_rows(rows),))
+
+
+MOST_SAMPLES = 6
+_NOTICE = "the true trip is left out; how many roads were changed is known from it: for its holder only"
+_WHOLE_MAP = 150  # roads that can still be told apart on one picture
+
+
+def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
+    """The Map panel."""
+    subject = read_subject(values)
+    file = source_file(values)
+    model = model_in(file)[0]
+    roads = _roads(file, values["coordinates"])
+    if undecided(values):
+        return choose_adjacency(subject.language, "trip")
+    named(progress, CHOOSING)(0, None)
+    mechanism, published = read_quick_mechanism(values, subject)
+    named(progress, PROVING)(0, None)
+    count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
+    released, ignorant = released_trips(model, subject.word, mechanism, count=count)
+    law = mechanism.distances(subject.word)
+    named(progress, GUESSING)(0, None)
+    view = attacker_view(mechanism)
+    trip = tuple(map(str, subject.word))
+    # on a large map one looks at the part that is driven, and at the whole of it beside
+    driven = {*trip, *(str(road) for each in released for road in each.roads)}
+    around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
+    guarantee = mechanism.guarantee
+    feasible = sum(each.feasible for each in released)
+    promised: list[Headline | Text] = [
+        Headline(f"ε = {epsilon_text(guarantee.epsilon)}", promise(mechanism, "trip", symbol="road"), guarantee.how),
+        Headline(
+            f"{law.expected_error:.3g} of {law.length}",
+            f"roads are changed on average. **{feasible} of {count}** private trips below can be driven: all of their "
+            "turns exist, because nothing else is ever drawn.",
+        ),
+        *published,
+        *promise_lines(mechanism, "trip", view, protection(mechanism.language, mechanism.adjacency)),
+    ]
+    remarks = mechanism.remarks
+    if remarks.given_up and not remarks.tells_apart:
+        promised.append(Text(Marked((f"Given up: {remarks.given_up}.",)), "quiet"))
+    whole = f"All {len(roads):,} roads. The other pictures show the part that is driven."
+    sections = (
+        Section("What is promised", tuple(promised)),
+        _drawn(
+            "The true trip" if not subject.typical else "A typical trip of the public model",
+            "Numbers tell the order; the first has a thick rim. On small roads: a ring.",
+            road_map_svg(roads, trip, title="the true trip", around=around),
+        ),
+        *([_drawn("Where that is on the map", whole, road_map_svg(roads, trip, title="the map"))] if around else []),
+        *(_sample(roads, trip, each, number, around) for number, each in enumerate(released, start=1)),
+        _ignorant(roads, trip, ignorant),
+        _numbers(released, ignorant),
+    )
+    return Answer(
+        report=Report(title=f"symveil: trips on a map, ε = {spelled(mechanism.epsilon)}", sections=sections),
+        document={
+            "guarantee": guarantee.document(),
+            "expected_error": law.expected_error,
+            "attacker": None if view is None else view.document(),
+            # the true trip is in the pictures, for its holder; a document is easily passed on
+            **({"trip": list(trip)} if subject.typical else {"notice": _NOTICE}),
+            "released": [
+                {"trip": list(each.roads), "changed": each.changed, "broken_turns": each.broken_turns}
+                for each in released
+            ],
+            "without_the_model": {
+                "trip": list(ignorant.roads),
+                "changed": ignorant.changed,
+                "broken_turns": ignorant.broken_turns,
+            },
+        },
+        columns=("sample", "roads changed", "turns that do not exist", "trip"),
+        rows=tuple(
+            (number, each.changed, each.broken_turns, " ".join(map(str, each.roads)))
+            for number, each in enumerate(released, start=1)
+        ),
+        marks=(
+            ("epsilon", values["epsilon"]),
+            ("error", repr(law.expected_error)),
+            ("guarantee", repr(guarantee.epsilon)),
+        ),
+        secret=not subject.typical,
+    )
+
+
+@lru_cache(maxsize=4)
+def _roads(file: File, coordinates: str) -> dict[str, Road]:
+    if file[0] == "":
+        return network_coordinates()
+    if not coordinates:
+        raise ModelError("coordinates", expected="a table of coordinates: drop a file below", found="none yet")
+    return require_coordinates(model_in(file)[0], read_coordinates(coordinates))
+
+
+def _drawn(heading: str, explained: str, svg: str) -> Section:
+    """A map with what it shows; its file has the name of the heading."""
+    return Section(heading, (Text(explained, "quiet"), Picture(svg, heading.lower().replace(" ", "-"))), half=True)
+
+
+def _sample(
+    roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip, number: int, around: set[str]
+) -> Section:
+    private = tuple(map(str, released.roads))
+    explained = f"{released.changed} of {len(trip)} roads changed (dashed); " + (
+        "every turn exists." if released.feasible else f"{released.broken_turns} turns do not exist."
+    )
+    name = f"Private trip {number}"
+    return _drawn(name, explained, road_map_svg(roads, private, title=name, original=trip, around=around))
+
+
+def _ignorant(roads: dict[str, Road], trip: tuple[str, ...], released: ReleasedTrip) -> Section:
+    explained = (
+        f"The same ε, each road changed on its own, as if any could follow any: {released.broken_turns} of {len(trip)} "
+        "turns do not exist, and anyone sees that something was changed."
+    )
+    private = tuple(map(str, released.roads))
+    return _drawn("Without the map", explained, road_map_svg(roads, private, title="without the map", original=trip))
+
+
+def _numbers(released: tuple[ReleasedTrip, ...], ignorant: ReleasedTrip) -> Section:
+    trips = [(f"private trip {number}", each) for number, each in enumerate(released, start=1)]
+    rows = [
+        (name, str(each.changed), str(each.broken_turns), "yes" if each.feasible else "no")
+        for name, each in (*trips, ("without the map", ignorant))
+    ]
+    columns = ("trip", "roads changed", "turns that do not exist", "can be driven")
+    return Section("Could it have been driven?", (Table.from_rows(columns, rows),))

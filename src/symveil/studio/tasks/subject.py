@@ -28,11 +28,11 @@ from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.models.word import Word, decode
-from symveil.numbers.texts import factor
+from symveil.models.alphabet import Word, decode
+from symveil.numbers.rationals import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
-from symveil.studio.choice_fields import choice_of
+from symveil.studio.forms import choice_of
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
 
 Loaded = TypeVar("Loaded")
@@ -184,23 +184,12 @@ def read_quick_mechanism(values: Mapping[str, str], subject: Subject) -> tuple[M
 
 
 def undecided(values: Mapping[str, str]) -> bool:
-    """Whether b is still to be chosen: on a model of one's own there is no default.
-
-    Parameters
-    ----------
-    values
-        The form's values.
-    """
+    """Whether b is still to be chosen: on a model of one's own there is no default."""
     return values["source"] == "file" and not values["adjacency"].strip()
 
 
 def adjacency_of(values: Mapping[str, str]) -> int | Literal["all"]:
     """b as it was chosen; over an alphabet 1 where nothing was, on the example what suits it. A model has no default.
-
-    Parameters
-    ----------
-    values
-        The form's values.
 
     >>> adjacency_of({"source": "alphabet", "adjacency": ""}), adjacency_of({"source": "file", "adjacency": "all"})
     (1, 'all')
@@ -230,11 +219,6 @@ def read_whole(name: str, text: str) -> int:
 
 def read_names(text: str) -> tuple[str, ...]:
     """Names with commas between them, each once.
-
-    Parameters
-    ----------
-    text
-        As it was typed.
 
     >>> read_names(" 1, at home ,1"), read_names("  ")
     (('1', 'at home'), ())

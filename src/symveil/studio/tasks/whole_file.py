@@ -18,11 +18,11 @@ from symveil.central.time_cells import TIME_STATISTICS
 from symveil.errors import ParameterError
 from symveil.estimation.statistics import NGRAMS
 from symveil.examples.millford import LONGEST, SHORTEST, millford, millford_map, millford_times, millford_trips
-from symveil.formats.maps.coordinates import read_coordinates
 from symveil.formats.sequences.columns import ColumnOptions
+from symveil.formats.shapes import read_coordinates
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
-from symveil.pictures.road_map import Road, road_map_svg
+from symveil.pictures.maps import Road, road_map_svg
 from symveil.reports.report import Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.answers import about_counts, central_promise, read_confidence, table_answer

@@ -23,7 +23,7 @@ from symveil.mechanisms.exponential import Exponential
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.numbers.progress import Progress, named
 from symveil.pictures.charts import Band, Curve, curves_chart
-from symveil.pictures.plots import save_chart
+from symveil.pictures.marks import save_chart
 from symveil.pictures.svg import to_svg
 from symveil.storage.files import write_text
 from symveil.tasks.reproduce import mechanisms, verification

@@ -200,7 +200,7 @@ def _true_loss(name: str, enforced: Enforcement) -> Row:
     )
 
 
-# Fig. 4b is a picture; these are its points as they can be computed (docs/theory/labelled-chains.md).
+# Fig. 4b is a picture; these are its points as they can be computed (docs/theory/chains-and-opacity.md).
 PIN_ALPHAS = (Fraction(1), Fraction(207, 200), Fraction(11, 10), Fraction(6, 5), Fraction(2809, 2209))
 PURE = Fraction(2809, 2209)
 

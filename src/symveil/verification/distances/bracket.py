@@ -1,6 +1,6 @@
 """Brackets on the true δ: lv_α(s,s') = sup_E ν_s(E) − αν_s'(E) between two proved bounds.
 
-See docs/theory/labelled-chains.md.
+See docs/theory/chains-and-opacity.md.
 For a label word u let p and r be the forward sub-distributions from s and s': the chance to have shown u
 and to be in each state. Then for any horizon
 
@@ -39,11 +39,10 @@ from scipy.sparse.csgraph import connected_components
 from symveil.numbers.conversions import fraction, nearest_float, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
-from symveil.verification.distances.bisimulation import Lumping
 from symveil.verification.distances.distances import CompiledBound, ExactBound
 from symveil.verification.distances.finite_words import is_proportional, spelled
 from symveil.verification.distances.rounded_search import FINEST, RoundedEnds, RoundedSearch
-from symveil.verification.distances.tables import Sparse
+from symveil.verification.distances.tables import Lumping, Sparse
 from symveil.verification.linear_systems import Entry, solved
 
 DEFAULT_WIDTH = Fraction(1, 10**4)

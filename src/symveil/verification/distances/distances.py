@@ -46,15 +46,8 @@ from symveil.verification.distances.flows import (
     find_relays,
     linear_system,
 )
-from symveil.verification.distances.tables import (
-    TINY,
-    ChainTable,
-    Floats,
-    Integers,
-    Sparse,
-    iterate,
-    needs_by_label,
-)
+from symveil.verification.distances.tables import TINY, ChainTable, Sparse, iterate, needs_by_label
+from symveil.verification.linear_systems import Floats, Integers
 
 # Up to here, rationals from the start are quicker than loading compiled loops.
 _SMALL = 160  # pairs
@@ -102,7 +95,7 @@ def skewed_distances(
     exactness: Exactness = "auto",
     progress: Progress | None = None,
 ) -> Distances:
-    """ld_α = lgd_α (C19 Definitions 16 and 26; docs/theory/labelled-chains.md has the proof that they are one).
+    """ld_α = lgd_α (C19 Definitions 16 and 26; docs/theory/chains-and-opacity.md has the proof that they are one).
 
     Without `relays`, the support-only bound: larger, sound for δ, and not ld.
     """

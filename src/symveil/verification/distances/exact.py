@@ -23,12 +23,11 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from symveil.graphs.strong_components import strong_components
+from symveil.graphs.walk import strong_components
 from symveil.numbers.conversions import nearest_float
 from symveil.verification.distances import kernel_loops
-from symveil.verification.distances.bisimulation import bisimulation
 from symveil.verification.distances.simplex import UNSHIPPED, lift, solve
-from symveil.verification.distances.tables import ChainTable, exact_matrix
+from symveil.verification.distances.tables import ChainTable, bisimulation, exact_matrix
 from symveil.verification.linear_systems import Entry, solved
 
 Pair = tuple[int, int]

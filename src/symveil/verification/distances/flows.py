@@ -1,6 +1,6 @@
 """Policies in floats: their values come from an iterative solver, and nothing is believed of the result.
 
-A proof that a distance is an upper bound: one sweep that checks Γ(d) ≤ d (docs/theory/labelled-chains.md).
+A proof that a distance is an upper bound: one sweep that checks Γ(d) ≤ d (docs/theory/chains-and-opacity.md).
 
 Γ is monotone, so Γ(d) ≤ d everywhere makes d an upper bound on its least fixed point (Tarski). A
 certificate is such a d, and for each pair a flow: any ω ≥ 0 will do, because what it fails to take away
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from symveil.errors import SymveilError
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import sweep_loops
-from symveil.verification.distances.tables import ChainTable, Floats, Integers, write
-from symveil.verification.linear_systems import Effort, FloatSystem
+from symveil.verification.distances.tables import ChainTable, write
+from symveil.verification.linear_systems import Effort, Floats, FloatSystem, Integers
 
 _TOLERANCE = 1e-13  # of reduced costs
 _THRESHOLD = 1e-12  # what counts as strictly cheaper

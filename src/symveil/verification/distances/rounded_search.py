@@ -18,7 +18,8 @@ from symveil.numbers.conversions import float_at_least, float_at_most
 from symveil.numbers.progress import Progress
 from symveil.verification.distances import search_loops as loops
 from symveil.verification.distances.distances import CompiledBound
-from symveil.verification.distances.tables import TINY, ChainTable, Floats, Integers
+from symveil.verification.distances.tables import TINY, ChainTable
+from symveil.verification.linear_systems import Floats, Integers
 
 FINEST = Fraction(1, 10**9)  # the narrowest bracket that is left to floats
 _SHORT = 64  # nodes: rationals take milliseconds for these

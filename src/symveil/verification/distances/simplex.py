@@ -1,6 +1,6 @@
 """A small least-cost flow with gains, by the primal simplex method.
 
-One step of every distance here is such a flow (C19 Lemma 19, docs/theory/labelled-chains.md). At node i the amount
+One step of every distance here is such a flow (C19 Lemma 19, docs/theory/chains-and-opacity.md). At node i the amount
 `need[i]` is to be taken away (where it is negative, that much can be taken in). An arc i → j takes ω
 away from i at cost `cost[i,j]`, and brings `gain[i,j]`·ω to j. What is not taken away costs 1 each:
 

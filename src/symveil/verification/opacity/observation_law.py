@@ -24,8 +24,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from symveil.graphs.csr import Csr
-from symveil.graphs.strong_components import strong_components
-from symveil.models.word import Codes
+from symveil.graphs.walk import strong_components
+from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import fraction, rational
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress

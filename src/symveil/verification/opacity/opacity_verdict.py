@@ -19,8 +19,7 @@ from symveil.graphs.state_sets import StateSet, members
 from symveil.graphs.walk import Walk
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, text_report
-from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
-from symveil.verification.opacity.notions import Question
+from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, Question, estimator
 
 Followed = tuple[StateSet, int]
 """(B, age): the runs that were not secret, and how many observations ago that was; with k = ∞ ages are 0."""

@@ -21,8 +21,7 @@ from symveil.models.derived_systems import epoch_system
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
-from symveil.verification.opacity.estimators import ExplorationLimit, Observing, Step
-from symveil.verification.opacity.notions import Question, read_question
+from symveil.verification.opacity.estimators import ExplorationLimit, Observing, Question, Step, read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 

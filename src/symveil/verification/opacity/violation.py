@@ -13,12 +13,15 @@ from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, text_report
-from symveil.verification.opacity.absorption import Enclosure, reaching_probability, reaching_probability_within
-from symveil.verification.opacity.estimators import ExplorationLimit, estimator
-from symveil.verification.opacity.notions import Question, read_question, read_threshold
+from symveil.verification.opacity.estimators import ExplorationLimit, Question, estimator, read_question, read_threshold
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
-from symveil.verification.opacity.violation_chain import violation_chain
+from symveil.verification.opacity.violation_chain import (
+    Enclosure,
+    reaching_probability,
+    reaching_probability_within,
+    violation_chain,
+)
 
 # The estimator of a large k remembers long ages and may be large, where a small k often gives the same answer.
 _ESTIMATES_OF_THE_SMALLEST_K = 100_000

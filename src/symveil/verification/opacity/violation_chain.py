@@ -4,17 +4,29 @@ Both move on observable events, only the system on unobservable ones (docs/opaci
 built by arrays and cut down to the pairs from which a violation can still be reached; states with
 the same future can be lumped into one. Nothing is rounded and nothing is cut off, so the
 probability of ever reaching the violation is unchanged.
+
+The probability of ever reaching the violation is the least solution of p = A·p + b. Every state of a `ViolationChain`
+can reach the sink, so I − A is regular and the solution unique (docs/opacity.md). Small systems, after lumping, are
+solved in exact rationals; large ones in floats with a proved error (`linear_systems`), and where those have too few
+digits, with more of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from flint import arb, arb_mat, fmpq
+from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
+from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
+from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
 from symveil.verification.opacity.estimators import NOWHERE, SINK, Estimator, ExplorationLimit
 from symveil.verification.opacity.exploration import Numbers, can_reach_sink, explore
 from symveil.verification.opacity.observation import Observed
@@ -228,3 +240,202 @@ def _live_only(table: Numbers) -> Numbers:
     """The table without the ways to estimates after which no violation is possible any more."""
     live = can_reach_sink(list(table.T), len(table))
     return np.where((table >= 0) & ~live[np.maximum(table, 0)], NOWHERE, table)
+
+
+_EFFORT, _CLOSE = Effort(restarts=8, steps=300), 1e-14
+_LARGEST_DIRECT_SOLVE = 30_000
+# Farther apart than this, and than a millionth of the value, bounds are not good enough.
+_WIDEST_BOUNDS = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A probability between two proved bounds; exactly known where they are equal."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the bounds are close enough to be reported."""
+        return self.upper - self.lower <= _WIDEST_BOUNDS * min(Fraction(1), 10**3 * self.upper)
+
+    @classmethod
+    def around(cls, middle: float, error: float) -> Enclosure:
+        """`middle` ± `error`, and inside [0, 1]."""
+        centre, radius = Fraction(middle), Fraction(error)
+        return cls(max(centre - radius, Fraction(0)), min(centre + radius, Fraction(1)))
+
+
+NOTHING_KNOWN = Enclosure(Fraction(0), Fraction(1))
+
+
+def _in_floats(chain: ViolationChain, *, keep_loops: bool = False) -> tuple[FloatSystem, Floats, int]:
+    """A and b as floats, each entry right to half a unit in the last place, and a bound on the roundings of a row.
+
+    Loops from a state to itself are taken out first, exactly: p = a·p + c becomes p = c/(1 − a), so
+    that a state which is hardly ever left does not look as if it never were.
+    """
+    from scipy.sparse import csr_array  # noqa: PLC0415  # small systems never need scipy
+
+    chance = np.array([float(value) for value in chain.chances])[chain.chance]
+    stays = chain.source == chain.target
+    if stays.any() and not keep_loops:
+        chance[~stays] = _without_loops(chain, stays)[~stays]
+        chance[stays] = 0.0
+    inner = chain.target != SINK
+    right: Floats = np.zeros(chain.size)
+    np.add.at(right, chain.source[~inner], chance[~inner])
+    rows = csr_array((chance[inner], (chain.source[inner], chain.target[inner])), shape=(chain.size, chain.size))
+    system = FloatSystem(start=rows.indptr.astype(np.int64), column=rows.indices.astype(np.int64), amount=rows.data)
+    # one row's sum of d products: d roundings of entries, d of products, d of additions, and a few around
+    return system, right, 3 * int(np.bincount(chain.source, minlength=1).max()) + 6
+
+
+def _without_loops(chain: ViolationChain, stays: NDArray[np.bool_]) -> Floats:
+    """Each move's probability, given that its state is left."""
+    staying: dict[int, Fraction] = defaultdict(Fraction)
+    for source, chance in zip(chain.source[stays].tolist(), chain.chance[stays].tolist(), strict=True):
+        staying[source] += chain.chances[chance]
+    chances = np.array([float(value) for value in chain.chances])[chain.chance]
+    for move in np.flatnonzero(np.isin(chain.source, list(staying)) & ~stays).tolist():
+        left = 1 - staying[int(chain.source[move])]
+        chances[move] = float(chain.chances[int(chain.chance[move])] / left)
+    return chances
+
+
+def solve_in_floats(chain: ViolationChain) -> Enclosure:
+    """By iterations; where they do not get close, by factors. Both are proved afterwards in the same way."""
+    system, right, roundings = _in_floats(chain)
+
+    def iterated(constant: Floats) -> Floats:
+        goal = float(constant.max(initial=0.0)) * _CLOSE
+        return np.nan_to_num(system.iterated(constant, np.zeros(system.size), goal=goal, effort=_EFFORT))
+
+    def enclosed(solve: Callable[[Floats], Floats]) -> Enclosure:
+        result = system.proved(right, chain.start, solve, roundings=roundings)
+        return NOTHING_KNOWN if result is None else Enclosure.around(*result)
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # every solution is checked afterwards
+        result = enclosed(iterated)
+        if not result.is_close and system.size <= _LARGEST_DIRECT_SOLVE:
+            result = min((result, enclosed(system.factored)), key=lambda each: each.upper - each.lower)
+    return result
+
+
+def follow_in_floats(chain: ViolationChain, steps: int) -> Enclosure:
+    """Sums and products of numbers that are not negative: the relative error grows by some roundings a step."""
+    system, right, roundings = _in_floats(chain, keep_loops=True)  # here a turn of a loop counts as a step
+    reached = np.zeros(system.size)
+    for _ in range(steps):
+        reached = system.matrix @ reached + right
+    value = float(reached[chain.start])
+    return Enclosure.around(value, value * 2 * roundings * steps * ROUNDING + steps * UNDERFLOW)
+
+
+# A dense rational system of this size, with probabilities of few bits, takes about a quarter of a second …
+MOST_EXACT_UNKNOWNS = 500
+_FEW_BITS = 8
+# … of this size some seconds, which is better than bounds that are far apart …
+_MOST_PATIENT_UNKNOWNS = 1500
+# … and of this size a minute and a gigabyte.
+MOST_UNKNOWNS_ON_REQUEST = 4000
+
+# Longer horizons (steps² · bits · moves) are followed in floats, whose error grows by a few roundings a step.
+_MOST_EXACT_WORK = 400_000_000
+_MOST_BALLS, _BALL_BITS = 400, 256
+_LARGEST_LUMPED = 100
+_MOST_STEPS = 100_000
+
+
+def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) -> Enclosure:
+    """The probability of ever reaching the violation; exact where asked for, or where that is quick."""
+    if chain.start in (NOWHERE, SINK):
+        return _certain(chain.start)
+    if exact is False:
+        enclosed = solve_in_floats(chain)
+        small = None if enclosed.is_close else chain.lumped(at_most=_MOST_BALLS)
+        return enclosed if small is None else _solve_in_balls(small)
+    most = MOST_UNKNOWNS_ON_REQUEST if exact else _most_quick_unknowns(chain)
+    # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
+    small = chain.lumped(at_most=most) if exact or chain.size <= _LARGEST_LUMPED * most else None
+    if exact and small is None:
+        raise TooLargeError(
+            f"exact: expected at most {MOST_UNKNOWNS_ON_REQUEST} unknowns of the linear system, found more; leave the "
+            "choice to symveil and take the bounds it proves"
+        )
+    if small is None:
+        enclosed = solve_in_floats(chain)
+        if enclosed.is_close:
+            return enclosed
+        small = chain.lumped(at_most=_MOST_PATIENT_UNKNOWNS)
+        if small is None:
+            return enclosed
+    value = _solve_exactly(small)
+    return Enclosure(value, value)
+
+
+def _most_quick_unknowns(chain: ViolationChain) -> int:
+    """How many unknowns are a matter of half a second: the work grows like their cube times the digits."""
+    return int(MOST_EXACT_UNKNOWNS * min(1.0, _FEW_BITS / _bits(chain)) ** (1 / 3))
+
+
+def _bits(chain: ViolationChain) -> int:
+    return max(chance.denominator.bit_length() for chance in chain.chances)
+
+
+def reaching_probability_within(chain: ViolationChain, steps: int, *, exact: bool | None = None) -> Enclosure:
+    """The probability of reaching the violation in at most `steps` events."""
+    if chain.start in (NOWHERE, SINK):
+        return _certain(chain.start)
+    # every step adds a denominator
+    work = steps * steps * _bits(chain) * len(chain.source)
+    if exact or (exact is None and work <= _MOST_EXACT_WORK):
+        value = _follow_exactly(chain, steps)
+        return Enclosure(value, value)
+    followed = follow_in_floats(chain, min(steps, _MOST_STEPS))
+    if steps <= _MOST_STEPS:
+        return followed
+    return Enclosure(followed.lower, reaching_probability(chain).upper)  # somewhere between so many steps and all
+
+
+def _certain(start: int) -> Enclosure:
+    value = Fraction(1 if start == SINK else 0)
+    return Enclosure(value, value)
+
+
+def _solve_exactly(chain: ViolationChain) -> Fraction:
+    return fraction(solved(*_system(chain, rational, fmpq(0)))[chain.start])
+
+
+def _solve_in_balls(chain: ViolationChain) -> Enclosure:
+    """Where a run takes a billion steps doubles have too few digits: balls of more digits, with proved errors."""
+    with precision(_BALL_BITS):
+        try:
+            value = solved(*_system(chain, ball, arb(0)), arb_mat)[chain.start]
+        except ZeroDivisionError:  # singular, as far as so many digits show
+            return NOTHING_KNOWN
+        return Enclosure(max(-upper_bound(-value), Fraction(0)), min(upper_bound(value), Fraction(1)))
+
+
+def _system(chain: ViolationChain, number: Callable[[Fraction], Any], zero: Any) -> tuple[list[Entry], list[Any]]:
+    """A and b in one arithmetic."""
+    entries, right = [], [zero] * chain.size
+    for source, target, probability in chain.moves():
+        if target == SINK:
+            right[source] += number(probability)
+        else:
+            entries.append((source, target, number(probability)))
+    return entries, right
+
+
+def _follow_exactly(chain: ViolationChain, steps: int) -> Fraction:
+    moves = [(source, target, rational(probability)) for source, target, probability in chain.moves()]
+    reached = [fmpq(0)] * chain.size
+    for _ in range(steps):
+        longer = [fmpq(0)] * chain.size
+        for source, target, probability in moves:
+            longer[source] += probability if target == SINK else probability * reached[target]
+        reached = longer
+    return fraction(reached[chain.start])
