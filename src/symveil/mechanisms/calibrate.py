@@ -338,7 +338,7 @@ def automaton_size(law: Law, word: Word) -> AutomatonSize:
 
     >>> import symveil as sv
     >>> automaton_size(sv.Exponential(sv.words("ab", 2), epsilon=1).law, "ab")
-    AutomatonSize(states=6, edges=8)
+    AutomatonSize(state_count=6, edge_count=6)
     """
     language = law.language
     if law.channel is not None:
