@@ -16,7 +16,7 @@ from cost_oracle import certain_case, certain_language, exact_loss, random_case
 
 import symveil as sv
 from symveil.calibration.costs import rates
-from symveil.calibration.costs.boxes import left_boxes, right_boxes
+from symveil.calibration.costs.boxes import boxes_of_side
 from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.local import balls_within
 from symveil.calibration.costs.loss import searched_loss
@@ -189,7 +189,7 @@ def test_boxes_hold_the_ratios_of_every_word(seed: int, window: int) -> None:
     weights = Weighting(language=language, cost=cost, adjacency=2).weights(Fraction(1))
     graph = cost_graph(weights)
     kappa, following, phase = graph.automaton
-    left, right = left_boxes(graph, 2, window), right_boxes(graph, 2, window)
+    left, right = (boxes_of_side(graph, 2, window, forwards=forwards) for forwards in (True, False))
     for word in language.enumerate_codes(at_most=250):
         states = _states(graph, word, public=language.public_start)
         symbols = graph.symbol[states]

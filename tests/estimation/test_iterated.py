@@ -129,8 +129,12 @@ def test_few_sequences_and_no_intervals(tmp_path: Path) -> None:
     found = sv.estimate(released(tmp_path, WORDS[:60], epsilon=1, mechanism="exponential"), "visits")
     assert found.row(0)["low"] is None and np.isnan(found.numbers["high_all"]).all()
     assert any("no intervals" in each for each in found.assumptions)
+    assert any("how far an estimate is from the truth is not known" in each for each in found.warnings)
+    report = found.report()
+    assert "without intervals" in report.title and "standard error" not in str(report) and "without" in found.to_svg()
     (needed,) = (each for each in found.assumptions if "would have been enough" in each)
-    enough = needed.removeprefix("for intervals about epsilon ").removesuffix(" would have been enough")
+    assert needed.endswith("a second release of the same sequences adds its epsilon to that of this one")
+    enough = needed.removeprefix("for intervals about epsilon ").split(" would have been enough")[0]
     # "about": from 60 words. One release of some 40 is unlucky at this budget: all five are with a chance of 1e-8
     releases = (released(tmp_path, WORDS, epsilon=float(enough) + 3, mechanism="exponential") for _ in range(5))
     assert any(sv.estimate(each, "visits").row(0)["low"] is not None for each in releases)

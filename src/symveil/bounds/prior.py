@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.limits import LIMITS
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
@@ -26,8 +27,6 @@ from symveil.trellis.semirings import FLOATS, WIDE_FLOATS
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# One number is kept for each state and position.
-_MOST_CELLS = 20_000_000
 # A chance or a product below these loses relative precision: such a chance is refused, such a product left out.
 _LEAST_CHANCE = 2.0**-400
 LEAST_PRODUCT = 2.0**-900
@@ -46,9 +45,9 @@ class Prior:
         graph = language.graph
         if kind == "chain" and graph.prior is None:
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=kind)
-        if graph.state_count * (language.length + 1) > _MOST_CELLS:
+        if graph.state_count * (language.length + 1) > LIMITS.now.chances:
             actual = f"{graph.state_count} × {language.length}"
-            raise TooLargeError(f"lower bound: expected at most {_MOST_CELLS} states × symbols, found {actual}")
+            raise TooLargeError(f"lower bound: expected at most {LIMITS.now.chances} states × symbols, found {actual}")
         self.language, self.kind = language, kind
         self.source = graph.source
         self.edge_weights: Floats = np.ones(graph.edge_count)

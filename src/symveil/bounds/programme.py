@@ -19,11 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from symveil.bounds.limits import LIMITS
 from symveil.bounds.prior import Floats, Integers, Prior
 
-# Beyond this the solver takes longer than all prices together.
-MOST_ROWS = 6_000
-_MOST_WORDS = 64
 # Below this, products of it underflow.
 _LEAST_DECAY = 2.0**-900
 # Multipliers are tried a little smaller too: the differences of large numbers that must not be below 0 then have room,
@@ -33,8 +31,8 @@ _SHARES = (1.0, 1 - 2.0**-40, 1 - 2.0**-32, 1 - 2.0**-24, 1 - 2.0**-16, 1 - 2.0*
 
 # The least tolerances that HiGHS takes, and the seconds after which it gives up.
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": 600.0}
-_MOST_ROUNDS, _SHRINKS = 16, 0.9
-"""Of adding rays: each round has to leave less than such a share of the gap."""
+_SHRINKS = 0.9
+"""Each round of adding rays has to leave less than such a share of the gap."""
 _CLOSE = 1e-9
 """How near, relative to it, to a bound from below a solution by rays is taken for the best one."""
 _FLAT = 1e-7
@@ -135,7 +133,7 @@ class PrivacyProgramme:
         # where all words are connected, the entries of a column then hardly differ, as those of the first rays
         least = float(decays.min())
         nearly_flat = least > 0 and least**-2 - 1 <= _FLAT
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(LIMITS.now.programme_rounds):
             best = linprog(
                 (costs[:, outputs] * rays).sum(axis=0),
                 A_eq=rays,
@@ -215,9 +213,9 @@ def small_programme(prior: Prior, adjacency: int | None) -> PrivacyProgramme | N
     made of the symbols that occur at each position: another symbol is wrong for every word.
     """
     language = prior.language
-    if not language.has_at_most(_MOST_WORDS):
+    if not language.has_at_most(LIMITS.now.programme_words):
         return None
-    words = language.enumerate_codes(at_most=_MOST_WORDS)
+    words = language.enumerate_codes(at_most=LIMITS.now.programme_words)
     symbols = [np.unique(words[:, column]).tolist() for column in range(language.length)]
     outputs = 1
     for each in symbols:
@@ -227,7 +225,7 @@ def small_programme(prior: Prior, adjacency: int | None) -> PrivacyProgramme | N
     if prior.first:
         near &= words[:, None, 0] == words[None, :, 0]
     adjacent = np.argwhere(near)
-    if len(adjacent) * outputs > MOST_ROWS:
+    if len(adjacent) * outputs > LIMITS.now.programme_rows:
         return None
     released = np.array(list(itertools.product(*symbols)), dtype=np.int32).reshape(outputs, language.length)
     return PrivacyProgramme(

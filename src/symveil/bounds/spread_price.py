@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.limits import LIMITS
 from symveil.bounds.prior import Floats
 
 # The search: lengths of its epochs, its step, how sharply flows prefer, and how carefully p moves for it.
@@ -35,8 +36,6 @@ _STEP, _SHARPNESS, _CAUTION = 0.45, 4.0, 0.5
 _LEAST_CHANCE = 1e-4
 # Sums below this are not trusted to keep their relative precision: nothing flows there.
 _LEAST_SUM = 1e-280
-# Windows searched together: their matrices stay in the processor's cache.
-_CELLS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +61,8 @@ def spread_prices(patterns: Sequence[Pattern], tile: slice, decay: Floats, adjac
         end = begin
         while end < len(order):
             largest = len(patterns[order[end]].words)
-            if largest > max(size + 2, 1.2 * size) or (end > begin and (end - begin + 1) * largest**2 > _CELLS_AT_ONCE):
+            many = (end - begin + 1) * largest**2 > LIMITS.now.cells_at_once
+            if largest > max(size + 2, 1.2 * size) or (end > begin and many):
                 break
             end += 1
         part = order[begin:end]
@@ -185,11 +185,6 @@ class _Search:
         return np.asarray((rank * np.matmul(self.flow_back, sent)).sum(axis=2) / self._divisor)
 
 
-# Windows with more outputs × words than this are left to other prices; where all words weigh the same, with more
-# outputs × distances.
-MOST_CELLS = 2_000_000
-
-
 def constant_prices(patterns: Sequence[Pattern], decay: float) -> Floats:
     """For each window, whose words must all be adjacent, a price rounded down; 0 where it is too large to look at.
 
@@ -206,7 +201,7 @@ def _price(pattern: Pattern, decay: float) -> float:
     weights, (size, length) = pattern.weights, pattern.words.shape
     alike = bool((weights == weights[0]).all())
     outputs = float(np.prod(pattern.words.max(axis=0) + 1, dtype=np.float64))
-    if outputs * (length + 1 if alike else size) > MOST_CELLS:
+    if outputs * (length + 1 if alike else size) > LIMITS.now.clique_cells:
         return 0.0
     mass = _counts(pattern) if alike else _masses(pattern)
     loss = mass * np.arange(length + 1)

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.limits import LIMITS
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior, Tile
 from symveil.graphs.csr import spread
 from symveil.randomness import NotPrivateSeededBits
@@ -72,7 +73,7 @@ def find_detours(
     graph, length = prior.language.graph, prior.language.length
     count = len(states)
     results: dict[Kind, Floats] = {}
-    charged: dict[Kind, Floats] = {}
+    charged: dict[Kind, Floats] = {}  # with tolls
     # pieces of length 0: the state in which a detour begins; its only unfinished detour is the word itself
     begins = np.unique(states[:, prior.first : length])
     piece = np.searchsorted(begins, states[:, prior.first : length])
@@ -95,10 +96,7 @@ def find_detours(
         accepted = unfinished.taken(graph.accepting[unfinished.state])
         ended = _Closed(accepted.piece, accepted.changes, accepted.weight, accepted.toll)
         operations += 6 + unfinished.terms + closed.terms(len(pieces)) + ended.terms(len(pieces))
-        for sums, of_closed, of_ended in (
-            (results, closed.weight, ended.weight),
-            (charged, closed.toll, ended.toll),
-        ):
+        for sums, of_closed, of_ended in ((results, closed.weight, ended.weight), (charged, closed.toll, ended.toll)):
             if sums is charged and tolls is None:
                 continue
             for (agrees, changes), weights in closed.by_kind(of_closed, len(pieces)):
@@ -336,20 +334,7 @@ def fitted_tolls(states: Integers, wanted: Floats, count: int) -> Floats:
 
 
 _PILOT_SEED, _SEED = 15, 16
-_PILOT_WORDS = 2_000
-_SYMBOLS = 800_000
-"""How many symbols all words of the evaluation have together."""
-_FEWEST_WORDS, _MOST_WORDS = 2_000, 40_000
-_AT_ONCE = 2_000
-_QUICK_SHARE = 0.15
-_MOST_DETOURS = 1_000_000
-# Tiles of every length up to this are tried, of fewer lengths in long words, and the whole word.
-_LONGEST_TILE, _SHORTEST_LIMIT = 64, 4
-_MOST_TILES = 12_800
-# Numbers that a pass over all pilot tiles may touch; beyond it fewer words are looked at.
-_PILOT_WORK = 4e8
-# Tolls are fitted to words of the pilot's seed with so many symbols together, and tried at these shares of the fit.
-_TOLL_SYMBOLS, _FEWEST_TOLL_WORDS = 120_000, 200
+# Tolls are tried at these shares of the fit.
 _SHARES = np.linspace(0.0, 1.6, 17)
 
 
@@ -371,17 +356,18 @@ class StarPrices:
     def __init__(self, prior: Prior, decay: Floats, adjacency: int | None, *, quick: bool = False) -> None:
         self._prior, self._decay, self._adjacency = prior, decay, adjacency
         length = prior.language.length
+        limits = LIMITS.now
         self._changes = min(len(decay) - 1, length) if adjacency is None else adjacency
         """So many symbols of one detour may differ: without an adjacency (the graceful promise) as decays are known."""
-        self._share = _QUICK_SHARE if quick else 1.0
-        self.sample_size = int(min(_MOST_WORDS, max(_FEWEST_WORDS, self._share * _SYMBOLS // max(length, 1))))
+        self._share = limits.quick_share if quick else 1.0
+        self.sample_size = int(np.clip(self._share * limits.star_symbols // max(length, 1), *limits.star_words))
         self._quick = quick
         self._rules: dict[tuple[int, int], _Rule] = {}
         self.offers: dict[tuple[int, int], Tile] = {}
         bits = NotPrivateSeededBits(_PILOT_SEED)
-        longest = int(max(_SHORTEST_LIMIT, min(_LONGEST_TILE, self._share * _MOST_TILES / max(length, 1))))
+        longest = int(np.clip(self._share * limits.tiles / max(length, 1), *limits.tile_lengths))
         detours = find_detours(
-            prior, *prior.draw(self._pilot_words(longest), bits), self._changes, most=int(self._share * _MOST_DETOURS)
+            prior, *prior.draw(self._pilot_words(longest), bits), self._changes, most=int(self._share * limits.detours)
         )
         # the fresh sample must be priced by what was chosen before it was drawn
         self._longest_detour = detours.steps
@@ -393,7 +379,7 @@ class StarPrices:
         length = self._prior.language.length
         rooms = 2 if self._adjacency is None else self._adjacency + 1
         passes = (length * min(length, longest) + length) * rooms**2 * 4
-        return int(min(_PILOT_WORDS, max(100, self._share * _PILOT_WORK / passes)))
+        return int(min(LIMITS.now.pilot_words, max(100, self._share * LIMITS.now.pilot_work / passes)))
 
     def _offer(self, detours: Detours, begin: int, ends: range) -> None:
         for end, sums in zip(ends, star_sums(detours, begin, ends, self._decay, self._adjacency), strict=True):
@@ -416,7 +402,7 @@ class StarPrices:
         rules = {(tile.first, tile.last): self._rules[tile.first, tile.last] for tile in tiles}
         if self._quick:
             return None, rules
-        words = max(_FEWEST_TOLL_WORDS, _TOLL_SYMBOLS // max(self._prior.language.length, 1))
+        words = max(LIMITS.now.toll_words, LIMITS.now.toll_symbols // max(self._prior.language.length, 1))
         states, edges = self._prior.draw(min(words, self.sample_size), NotPrivateSeededBits(_PILOT_SEED))
         wanted, inside = np.zeros(len(states)), np.zeros(states.shape[1] - 1, dtype=np.bool_)
         detours = find_detours(self._prior, states, edges, self._changes, longest=self._longest_detour)
@@ -470,8 +456,8 @@ class StarPrices:
         bits = NotPrivateSeededBits(_SEED)
         states, edges = self._prior.draw(self.sample_size, bits)
         parts = []
-        for begin in range(0, self.sample_size, _AT_ONCE):
-            part = slice(begin, begin + _AT_ONCE)
+        for begin in range(0, self.sample_size, LIMITS.now.star_words_at_once):
+            part = slice(begin, begin + LIMITS.now.star_words_at_once)
             detours = find_detours(
                 self._prior,
                 states[part],

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.bounds.limits import LIMITS
 from symveil.bounds.prior import LEAST_PRODUCT, Floats, Integers, Prior, Tile, best_tiling
 from symveil.bounds.spread_price import Pattern, constant_prices, spread_prices
 from symveil.graphs.csr import offsets
@@ -97,13 +98,8 @@ def windows(prior: Prior, length: int, *, to_end: bool, most_rows: int = 1_000_0
         context = left
     else:
         context = (left * graph.state_count + state) * len(graph.alphabet) + following
-    left, state, context, symbols, weights = (
-        left[remaining],
-        state[remaining],
-        context[remaining],
-        symbols[remaining],
-        weights[remaining],
-    )
+    left, state, context = left[remaining], state[remaining], context[remaining]
+    symbols, weights = symbols[remaining], weights[remaining]
     order = np.argsort(context, kind="stable")  # rows of a context stay in alphabetical order
     _, begin, sizes = np.unique(context[order], return_index=True, return_counts=True)
     order = order[np.repeat(sizes > 1, sizes)]
@@ -141,18 +137,6 @@ def _relabelled(symbols: NDArray[np.int32], context: Integers, begin: Integers) 
     return relabelled
 
 
-# Windows with more words have price 0: the search would take too long.
-_MOST_WORDS = 200
-# In squares of numbers of words, times eighths of the number of outputs of the tile: all searches together; and the
-# share of one that serves a single position.
-_MOST_WORK, _QUICK_WORK = 10_000_000, 1_000_000
-# Words of all contexts of a window together; beyond it the window is not looked at.
-_MOST_ROWS, _QUICK_ROWS = 1_000_000, 200_000
-_SHARE_FOR_ONE = 0.1
-# A longer window for a tile must gain this share of the whole bound, or the next one is not tried.
-_LEAST_GAIN = 0.002
-# Constant prices of longer windows are of no use under the graceful promise.
-_LONGEST_CLIQUE = 4
 # Up to this length of window tiles of all lengths are tried, beyond it those that have been of use.
 _TRY_ALL = 3
 
@@ -186,7 +170,7 @@ class _Contexts:
 
     def work(self, tile: slice, numbers: Integers) -> float:
         """What the search for the prices of a tile in some patterns costs; the largest ones are not searched."""
-        searched = [number for number in numbers.tolist() if self.sizes[number] <= _MOST_WORDS]
+        searched = [number for number in numbers.tolist() if self.sizes[number] <= LIMITS.now.window_words]
         outputs = [len(np.unique(self.patterns[number].words[:, tile], axis=0)) for number in searched]
         return float(
             sum(self.sizes[number] ** 2 * max(each, 8) / 8 for number, each in zip(searched, outputs, strict=True))
@@ -209,10 +193,11 @@ class WindowPrices:
         progress: Progress | None = None,
     ) -> None:
         self._prior, self._decay, self._adjacency, self._quick = prior, decay, adjacency, quick
+        limits = LIMITS.now
         self._known: dict[tuple[int, bool], _Contexts | None] = {}
-        self._work = float(_QUICK_WORK if quick else _MOST_WORK)
+        self._work = float(limits.quick_window_work if quick else limits.window_work)
         self._work_left = self._work
-        self._most_rows = _QUICK_ROWS if quick else _MOST_ROWS
+        self._most_rows = limits.quick_window_rows if quick else limits.window_rows
         self._progress = progress
         self.first, self.length = prior.first, prior.language.length
         self.offers: Offers = {}
@@ -236,13 +221,13 @@ class WindowPrices:
                     useful.discard(tile)
             if window >= _TRY_ALL:
                 useful = {tile for tile in useful if tile <= window}
-                if self._total(others) < before * (1 + _LEAST_GAIN):
+                if self._total(others) < before * (1 + LIMITS.now.least_gain):
                     break
             window += 1
 
     def _offer_cliques(self) -> None:
         """Constant prices of windows whose words are all adjacent: they cost little, and may exceed 1."""
-        longest = _LONGEST_CLIQUE if self._adjacency is None else self._adjacency
+        longest = LIMITS.now.clique_positions if self._adjacency is None else self._adjacency
         for window in range(2, min(longest, self.length - self.first) + 1):
             for to_end in (True, False):
                 contexts = self._contexts(window, to_end)
@@ -313,7 +298,7 @@ class WindowPrices:
         if contexts.windows.length == 1:
             return True
         return contexts.work(tile, contexts.missing(tile, seen)) <= min(
-            self._work_left, self._work * (_SHARE_FOR_ONE if alone else 1)
+            self._work_left, self._work * (LIMITS.now.share_of_a_position if alone else 1)
         )
 
     def _prices(self, contexts: _Contexts, tile: slice, seen: Integers) -> tuple[Floats, str]:
@@ -325,7 +310,7 @@ class WindowPrices:
         patterns = [contexts.patterns[number] for number in missing]
         results = np.zeros(len(missing))
         if length > 1:
-            small = [index for index, number in enumerate(missing) if contexts.sizes[number] <= _MOST_WORDS]
+            small = [index for index, number in enumerate(missing) if contexts.sizes[number] <= LIMITS.now.window_words]
             some = [patterns[index] for index in small]
             results[small] = spread_prices(some, tile, self._decay, self._adjacency)
             self._work_left -= contexts.work(tile, missing)

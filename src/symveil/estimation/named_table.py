@@ -34,6 +34,12 @@ COLUMNS = (
     *("low", "high", "low_all", "high_all", "consistent"),
 )
 """All columns of numbers that people are shown, in their order."""
+_OF_INTERVALS = ("standard_error", "low", "high", "low_all", "high_all")
+"""Not shown where no row has an interval: a standard error alone looks like one."""
+_UNKNOWN_BIAS = (
+    "no interval can be given: how far an estimate is from the truth is not known, a standard error is that of the "
+    "noise alone, and the order of the rows can be wrong"
+)
 _MOST_BARS, _LARGEST_MAP = 30, 40
 _HOUR = re.compile(r"[0-9]{1,4}(?::[0-9]{2})?\s?h?")  # 7, 07, 07:30, 7h: bars stand in their order
 
@@ -86,6 +92,11 @@ class NamedTable(Reported):
         position = {} if self.leading is None or self.places is None else {self.leading: int(self.places[index])}
         names = [self.symbols[code] for code in self.codes[index].tolist()]
         return {"symbols": names, **position, **{name: _number(values[index]) for name, values in self.numbers.items()}}
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any row has an interval; a table without rows counts as one that has."""
+        return not len(self) or not bool(np.isnan(self.numbers["low"]).all())
 
     def largest(self, count: int) -> Self:
         """The first so many rows.
@@ -198,7 +209,8 @@ class NamedTable(Reported):
         ]
         if all(_HOUR.fullmatch(bar.name) for bar in bars):
             bars.sort(key=lambda bar: [int(part) for part in re.findall(r"[0-9]+", bar.name)])
-        title = f"{self.statistic}: {self.what} with {percent(self.confidence)} intervals{self.caveat}"
+        intervals = f"with {percent(self.confidence)} intervals" if self.has_intervals else "without intervals"
+        title = f"{self.statistic}: {self.what} {intervals}{self.caveat}"
         return whiskers_chart(bars, title=title, reference=label).titled().to_svg()
 
     def _on_map(self, places: Mapping[str, Road]) -> str:
@@ -239,9 +251,13 @@ class NamedTable(Reported):
             How many rows.
         """
         columns = [name for name in COLUMNS if name in self.numbers]
+        if not self.has_intervals:
+            columns = [name for name in columns if name not in _OF_INTERVALS]
         heads, rows = self.as_text(columns, top=top)
         level = percent(self.confidence)
-        if "low_all" in columns:
+        if not self.has_intervals:
+            covers = "without intervals: how far the numbers are from the truth is not known, nor is their order"
+        elif "low_all" in columns:
             covers = f"low all to high all covers all {len(self)} rows at once ({level}), also the largest"
         else:
             covers = f"low to high covers a row that was picked beforehand ({level}), not the largest"
@@ -340,6 +356,8 @@ class Estimate(NamedTable):
         where = np.nonzero(listed)
         numbers = {name: np.asarray(values)[where].astype(np.float64) for name, values in columns.items()}
         order = np.lexsort((-numbers["estimate"], -numbers["consistent"]))
+        is_unknown = method == "iterated-release" and len(order) > 0 and np.isnan(numbers["low"]).all()
+        warnings = (*table.warnings, _UNKNOWN_BIAS) if is_unknown else table.warnings
         axes = [np.asarray(axis)[order] for axis in where]
         positions = axes.pop(0) if table.leading else None
         return cls(
@@ -347,8 +365,8 @@ class Estimate(NamedTable):
             method=method,
             target=target,
             confidence=confidence,
-            assumptions=(*table.warnings, *assumptions, *table.notes),
-            warnings=table.warnings,
+            assumptions=(*warnings, *assumptions, *table.notes),
+            warnings=warnings,
             symbols=tuple(map(str, symbols)),
             leading=table.leading,
             places=positions + 1 if positions is not None and table.leading == "position" else positions,
@@ -379,7 +397,7 @@ class Estimate(NamedTable):
     def caveat(self) -> str:
         """What the picture must say too."""
         if self.warnings:
-            return ", noise not undone"
+            return ", bias not known" if self.warnings == (_UNKNOWN_BIAS,) else ", noise not undone"
         return ", assuming a Markov chain" if self.method == "chain-assumed" else ""
 
     def __repr__(self) -> str:

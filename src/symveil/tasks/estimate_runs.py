@@ -49,16 +49,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    cells
-        What is counted.
-    size
-        How many cells there are.
-    expected
-        About how many of them can occur, by the model.
+    About `expected` of the `size` cells can occur, by the model.
     """
     chains = _Chains(released)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
@@ -90,12 +81,7 @@ def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> t
 def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates:
     """The same for a statistic of one's own, which is asked for the words of each group.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    statistic
-        From words to numbers, which add up over words.
+    Its numbers add up over words.
     """
     chains = _Chains(released)
     groups = min(_GROUPS_REQUESTED, released.units())
@@ -208,7 +194,10 @@ def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable,
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
     if result.agreement < LIMITS.now.sure_agreement:
-        notes.append(f"for intervals {_enough(released, LIMITS.now.sure_agreement)}")
+        enough = _enough(released, LIMITS.now.sure_agreement)
+        notes.append(
+            f"for intervals {enough}; a second release of the same sequences adds its epsilon to that of this one"
+        )
     axes = 1 if leading else wanted.order
     by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if wanted.kind != "presence" else None
     if wanted.kind == "transitions":
@@ -293,15 +282,7 @@ ASSUMED = (
 
 
 def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
-    """The table of a statistic behind an online release, and what it rests on.
-
-    Parameters
-    ----------
-    released
-        The private words.
-    wanted
-        The statistic.
-    """
+    """The table of a statistic behind an online release, and what it rests on."""
     used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
@@ -415,16 +396,7 @@ def estimate_times(
 ) -> Estimate:
     """The hours of symbols, or waits, with intervals.
 
-    Parameters
-    ----------
-    released
-        The private file and its manifest.
-    wanted, by
-        What is counted.
-    target, assume
-        Only those of the file itself can be estimated, and nothing is assumed.
-    confidence
-        How often intervals are to cover.
+    Only times of the file itself can be estimated, and nothing is assumed.
     """
     if target != "file":
         raise ParameterError("target", expected="file for statistics of times", found=target)

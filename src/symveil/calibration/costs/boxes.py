@@ -122,15 +122,7 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         first = offsets(np.concatenate(counts))
         other = np.concatenate(others)
         moved = (away, begin[-2] + which)
-    every_prefix = np.concatenate(prefix)
-    whole = np.flatnonzero(every_prefix >= 0)
-    rows = begin[-1]
-    begins, targets, offset = [], [], 0
-    for source, target in ((every_prefix[whole], whole), moved):
-        order = np.argsort(source, kind="stable")
-        begins.append(offset + offsets(np.bincount(source, minlength=rows)))
-        targets.append(target[order])
-        offset += len(target)
+    next_first, following = _next_rows(np.concatenate(prefix), moved)
     return Windows(
         longest=longest,
         state=np.concatenate(state).astype(np.int64),
@@ -139,10 +131,21 @@ def windows(back: Integers, earlier: Integers, longest: int) -> Windows:
         parent=np.concatenate(parent).astype(np.int64),
         first=first.astype(np.int64),
         other=other.astype(np.int64),
-        next_first=np.stack(begins).astype(np.int64),
-        following=np.concatenate(targets).astype(np.int64),
+        next_first=next_first,
+        following=following,
         begin=np.array(begin, dtype=np.int64),
     )
+
+
+def _next_rows(prefix: Integers, moved: tuple[Integers, Integers]) -> tuple[Integers, Integers]:
+    """The rows that each row can be in one step later: those that grew out of it, then those that it slid into."""
+    grown = np.flatnonzero(prefix >= 0)
+    begins, targets, offset = [], [], 0
+    for source, target in ((prefix[grown], grown), moved):
+        begins.append(offset + offsets(np.bincount(source, minlength=len(prefix))))
+        targets.append(target[np.argsort(source, kind="stable")])
+        offset += len(target)
+    return np.stack(begins).astype(np.int64), np.concatenate(targets).astype(np.int64)
 
 
 _FEWEST_SLOTS = 5
@@ -208,32 +211,35 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     return result
 
 
-def left_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
-    """Boxes of what comes before, from the exact start onwards."""
-    _, _, phase = graph.automaton
-    rows = windows(graph.back, graph.earlier, longest)
-    low, high, valid = _nothing(graph, rows)
-    for start in graph.starts:
-        valid[start] = graph.live[0, start]
-        low[start, start * graph.phases + phase] = high[start, start * graph.phases + phase] = 1.0
+def boxes_of_side(graph: CostGraph, near_ends: int, longest: int = 0, *, forwards: bool) -> Boxes:
+    """Boxes of what comes before, from the exact start onwards; or of what follows, from the exact end backwards."""
+    phase = graph.automaton[2]
+    reached = (graph.back, graph.earlier) if forwards else (graph.first, graph.other)
+    rows = windows(*reached, longest)
     plan = _Plan(graph, rows, near_ends)
-    plan.add(0, low, high, valid)
-    for step in range(1, graph.steps + 1):
-        next_first = rows.next_first[0 if step <= longest else 1]
+    low, high, valid = (_at_the_start if forwards else _at_the_end)(graph, rows, phase)
+    plan.add(0 if forwards else graph.steps, low, high, valid)
+    for away in range(1, graph.steps + 1):
+        step = away if forwards else graph.steps - away
         low, high, valid = next_boxes(
-            graph.moves, True, graph.metric_at[step], phase, rows.state, next_first, rows.following,
-            low, high, valid, graph.live[step], slack_of(graph),
+            graph.moves, forwards, graph.metric_at[step if forwards else step + 1], phase, rows.state,
+            rows.next_first[0 if away <= longest else 1], rows.following, low, high, valid, graph.live[step],
+            slack_of(graph),
         )  # fmt: skip
         plan.add(step, low, high, valid)
     return plan.boxes()
 
 
-def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
-    """Boxes of what follows, from the exact end backwards."""
-    _, _, phase = graph.automaton
-    rows = windows(graph.first, graph.other, longest)
-    low, high, valid = _nothing(graph, rows)
-    ends = np.repeat(graph.final, graph.phases)
+def _at_the_start(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Floats, Booleans]:
+    low, valid = np.zeros((rows.count, graph.size * graph.phases)), np.zeros(rows.count, dtype=np.bool_)
+    valid[graph.starts] = graph.live[0, graph.starts]
+    low[graph.starts, graph.starts * graph.phases + phase] = 1.0
+    return low, low.copy(), valid
+
+
+def _at_the_end(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Floats, Booleans]:
+    low, valid = np.zeros((rows.count, graph.size * graph.phases)), np.zeros(rows.count, dtype=np.bool_)
+    high, ends = low.copy(), np.repeat(graph.final, graph.phases)
     for x in np.flatnonzero(graph.live[graph.steps]):
         valid[x] = True
         low[x] = ends / graph.final[x] * (1 - 2.0**-51)
@@ -241,21 +247,7 @@ def right_boxes(graph: CostGraph, near_ends: int, longest: int = 0) -> Boxes:
         low[x, x * graph.phases + phase] = high[x, x * graph.phases + phase] = 1.0
         if (graph.final[graph.final > 0] == graph.final[x]).all():  # 1 exactly, as without a balanced prior
             low[x] = high[x] = np.repeat((graph.final > 0).astype(np.float64), graph.phases)
-    plan = _Plan(graph, rows, near_ends)
-    plan.add(graph.steps, low, high, valid)
-    for step in range(graph.steps - 1, -1, -1):
-        next_first = rows.next_first[0 if graph.steps - step <= longest else 1]
-        low, high, valid = next_boxes(
-            graph.moves, False, graph.metric_at[step + 1], phase, rows.state, next_first, rows.following,
-            low, high, valid, graph.live[step], slack_of(graph),
-        )  # fmt: skip
-        plan.add(step, low, high, valid)
-    return plan.boxes()
-
-
-def _nothing(graph: CostGraph, rows: Windows) -> tuple[Floats, Floats, Booleans]:
-    shape = (rows.count, graph.size * graph.phases)
-    return np.zeros(shape), np.zeros(shape), np.zeros(rows.count, dtype=np.bool_)
+    return low, high, valid
 
 
 class _Plan:

@@ -30,7 +30,7 @@ from symveil.calibration.costs.blocks import (
     classes,
     tail_of,
 )
-from symveil.calibration.costs.boxes import Surroundings, left_boxes, right_boxes, weights_of_paths
+from symveil.calibration.costs.boxes import Surroundings, boxes_of_side, weights_of_paths
 from symveil.calibration.costs.context_loops import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.half_loops import not_yet_proved
@@ -55,8 +55,8 @@ class BlockSearch(BlockValues):
     ) -> None:
         super().__init__(graph, adjacency, largest_step, near_ends)
         widest = max(near_ends, adjacency + 2)
-        sides = (left_boxes, right_boxes)
-        self.left, self.right = at_once(lambda side: side(graph, widest, window), sides)
+        both = at_once(lambda forwards: boxes_of_side(graph, widest, window, forwards=forwards), (True, False))
+        self.left, self.right = both
 
     # --- one kind of block ---------------------------------------------------------------------------
 
