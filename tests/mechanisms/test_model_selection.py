@@ -302,7 +302,7 @@ def test_the_price_of_the_promise_is_said_where_it_is_high() -> None:
     assert f"expected error {errors[0]:.3g}, where beyond nothing has {errors[1]:.3g} (" in said
     assert given_up_notes(kept) == [said]
     assert free.remarks.price_of_grace is None
-    assert sv.select_mechanism(words, epsilon=3, adjacency=1).price_of_grace is None  # hardly any
+    assert sv.select_mechanism(words, epsilon=3, adjacency=1).remarks.price_of_grace is None  # hardly any
 
 
 def test_without_a_cost_every_quick_certificate_is_used() -> None:

@@ -34,8 +34,8 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_file import reported_records
 from symveil.formats.sequences.sequence_files import FORMATS
 from symveil.mechanisms.attacker import view_from_document
-from symveil.mechanisms.averages import attacker_of_file, expected_error_of_file
 from symveil.mechanisms.by_length import length_classes, of_length
+from symveil.mechanisms.calibrate import attacker_of_file, expected_error_of_file
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.cost_weighted import read_cost
 from symveil.numbers.rationals import percent, spelled

@@ -15,7 +15,7 @@ from flint import fmpz
 from symveil.enforcement.enforce import Enforcement, Sensitive, enforce_opacity
 from symveil.enforcement.synthesize import Synthesis, synthesize_opacity
 from symveil.errors import TooLargeError
-from symveil.mechanisms.averages import mean_error
+from symveil.mechanisms.calibrate import mean_error
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.conversions import rational
 from symveil.numbers.progress import Progress

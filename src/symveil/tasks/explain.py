@@ -16,9 +16,8 @@ from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import Protection, protection
 from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.attacker_versions import attacker_of_versions
-from symveil.mechanisms.averages import expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.by_length import of_length
-from symveil.mechanisms.calibrate import automaton_size
+from symveil.mechanisms.calibrate import automaton_size, expected_errors_of_words, mean_of_words, prior_of
 from symveil.mechanisms.code_law import excess
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Word

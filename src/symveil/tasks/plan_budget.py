@@ -27,7 +27,7 @@ from symveil.ledger.composition import composed_epsilon
 from symveil.ledger.statements import WHOLE, BookTotals
 from symveil.ledger.store import Database
 from symveil.ledger.units import UNIT, WHOLE_PART, WHOLE_WORDS, Unit, shown_units
-from symveil.mechanisms.averages import expected_error_of_file
+from symveil.mechanisms.calibrate import expected_error_of_file
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent

@@ -32,7 +32,7 @@ from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
 from symveil.formats.symbols import split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
-from symveil.mechanisms.averages import attacker_of_file, averaged_lengths, expected_error_of_file
+from symveil.mechanisms.calibrate import attacker_of_file, averaged_lengths, expected_error_of_file
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.progress import Progress, accepted, silent
