@@ -12,7 +12,7 @@ import click
 from symveil.cli.main import COMMANDS, cli
 from symveil.formats.cost_files import CostFiles
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.choice import MechanismChoice, takers
 from symveil.parameters import parameters_of
 
 PAGE = Path(__file__).parent / "reference" / "commands.md"
@@ -21,10 +21,11 @@ _OPENING = """\
 
 # Commands
 
-`symveil COMMAND --help` prints the same text, some with a second example. Every command exits with 0 when it is done or
-the property holds, 1 when the property does not hold or is undecided, and 2 after bad input, with one line on standard
-error: what was expected, what the input has, and what to do. Ctrl-C ends it with 130 and SIGTERM with 143, and no
-half-written file remains. An output replaces a file of its name.
+The options and one example of every command. The linked pages say what it does; `symveil COMMAND --help` says it in
+short. Every command exits with 0 when it is done or the property holds, 1 when the property does not hold or is
+undecided, and 2 after bad input, with one line on standard error: what was expected, what the input has, and what to
+do. Ctrl-C ends it with 130 and SIGTERM with 143, and no half-written file remains. An output replaces a file of its
+name. Charts are .svg, or with the extra `plots` .png and .pdf.
 
 """
 TASKS = {
@@ -36,6 +37,27 @@ TASKS = {
     "Look around": ("demo", "studio", "reproduce"),
 }
 """Every command, by what it is for."""
+EXPLAINED = {
+    "privatize": ("files of sequences", "../files.md"),
+    "release": ("mechanisms", "../mechanisms.md"),
+    "explain": ("choose b, ε and a mechanism", "../how-to/choose.md"),
+    "audit": ("verify", "../verify.md#mechanisms"),
+    "verify": ("verify", "../verify.md"),
+    "opacity": ("opacity", "../opacity.md"),
+    "enforce": ("enforcing opacity", "../opacity.md#enforcing-opacity"),
+    "learn": ("learned models", "../statistics.md#learned-models"),
+    "alphabet": ("files of sequences", "../files.md"),
+    "symbols": ("GPS to symbols", "../how-to/gps-to-symbols.md"),
+    "roads": ("a road graph", "../how-to/gps-to-symbols.md#a-road-graph-becomes-a-model"),
+    "ledger": ("the ledger", "../ledger.md"),
+    "check": ("the manifest", "../manifest.md#check"),
+    "estimate": ("answers", "../how-to/answers.md"),
+    "compare": ("metrics", "../statistics.md#metrics"),
+    "count": ("tables", "../statistics.md#tables"),
+    "synthesize": ("synthetic words", "../statistics.md#synthetic-words"),
+    "studio": ("the studio", "../studio.md"),
+}
+"""The page that explains a command: its longer help is not repeated here."""
 _GROUPS = {
     "Options of a mechanism": (MechanismChoice, CostFiles),
     "Options of columns": (ColumnOptions,),
@@ -47,8 +69,10 @@ _SHARED = """\
 
 Options that mean the same in several commands. A command names a group that it takes as a whole, and each option of a
 group that it takes in part. An option that means something else in a command is listed there. All take `--json`.
+Brackets name the mechanisms that have an option, where only some have it.
 """
 EVERYWHERE = "`--json`"
+_WIDTH = 110
 # every other example is run by a test
 _NOT_RUN = {
     "symveil studio": "  # not run: serves a page until it is closed",
@@ -64,7 +88,8 @@ def reference() -> str:
         f"* {task}: {', '.join(f'[{name}](#symveil-{name})' for name in names)}.\n" for task, names in TASKS.items()
     )
     listed = "".join(
-        f"\n### {title}\n\n" + "".join(f"{row}\n" for row in sorted(rows, key=lambda row: row.lstrip("*` -")))
+        f"\n### {title}\n\n"
+        + "".join(f"{_with_takers(row)}\n" for row in sorted(rows, key=lambda row: row.lstrip("*` -")))
         for title, rows in _grouped(shared).items()
     )
     sections = "\n".join(section for c in COMMANDS for section in _sections(c, context, shared))
@@ -75,7 +100,8 @@ def _grouped(rows: Iterable[str]) -> dict[str, list[str]]:
     """Rows by the group that their options are of."""
     groups = {title: list[str]() for title in _GROUPS}
     for row in rows:
-        groups[_group(_name(row))].append(row)
+        if _name(row) != EVERYWHERE:
+            groups[_group(_name(row))].append(row)
     return groups
 
 
@@ -88,13 +114,19 @@ def _group(name: str) -> str:
     return next(reversed(_GROUPS))
 
 
-def _paragraphs(command: click.Command) -> list[str]:
-    """The paragraphs of a help text, without the second example, which the guides have."""
-    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or "")]
-    return [
-        re.sub(r"(?<=\w): symveil \w+ log\.csv --.*", ".", part.partition(" For example: symveil ")[0])
-        for part in parts
-    ]
+def _summary(command: click.Command, parent: click.Context, arguments: str) -> str:
+    """What a command does and takes, its exit status, and the page that explains it; without one, all its help.
+
+    A command of a group is explained by the group's page.
+    """
+    first, *others = (" ".join(part.split()) for part in re.split(r"\n\s*\n", command.help or ""))
+    named = all(argument in first.split() for argument in arguments.rstrip(".").split())
+    said = _text(first) if named else f"{_text(first)} Takes `{arguments}`."
+    if command.name not in EXPLAINED:
+        return " ".join([said, *map(_text, others if parent.parent is None else ())])
+    title, page = EXPLAINED[command.name]
+    statuses = [status for part in others for status in re.findall(r"Exit status 0: .*", part)]
+    return " ".join([said, *map(_text, statuses), f"More: [{title}]({page})."])
 
 
 _REQUIRED = " \\[required\\]"
@@ -121,10 +153,9 @@ def _rows(command: click.Command, parent: click.Context) -> list[str]:
 def _sections(command: click.Command, parent: click.Context, shared: set[str]) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     pieces = [f"## {context.command_path}" if parent.parent is None else f"### {context.command_path}", ""]
-    pieces += [line for paragraph in _paragraphs(command) for line in (_text(paragraph), "")]
-    if any(isinstance(parameter, click.Argument) for parameter in command.params):
-        usage = " ".join(command.collect_usage_pieces(context))
-        pieces += ["```text", f"{context.command_path} {usage}", "```", ""]
+    has_arguments = any(isinstance(parameter, click.Argument) for parameter in command.params)
+    usage = " ".join(command.collect_usage_pieces(context)).removeprefix("[OPTIONS] ") if has_arguments else ""
+    pieces += [_summary(command, parent, usage), ""]
     rows = [row for parameter in command.params if (row := _row(parameter, context))]
     if own := [row for row in rows if row.replace(_REQUIRED, "") not in shared]:
         pieces += [*own, ""]
@@ -133,7 +164,7 @@ def _sections(command: click.Command, parent: click.Context, shared: set[str]) -
     if command.epilog:
         pieces += [
             "```sh",
-            command.epilog.removeprefix("Example: ") + _NOT_RUN.get(context.command_path, ""),
+            *_in_lines(command.epilog.removeprefix("Example: ") + _NOT_RUN.get(context.command_path, "")),
             "```",
             "",
         ]
@@ -154,9 +185,26 @@ def _taken(rows: list[str], shared: set[str]) -> str:
     in_part = [title for title in groups if not _GROUPS[title] or len(groups[title]) < len(wholes[title])]
     single = [row for title in in_part for row in groups[title]]
     named = ", ".join(_name(row) + " (required)" * (_REQUIRED in row) for row in single)
-    parts = ["Also takes " + " and ".join(taken)] if taken else []
-    parts += [f"[Shared options](#shared-options): {named}"] if named else []
-    return ". ".join(parts)
+    return "Shared: " + ", ".join([*taken, *([named] if named else [])])
+
+
+def _in_lines(example: str) -> Iterator[str]:
+    """A command, continued before an option where a line is full."""
+    line, *options = re.split(r" (?=--)", example)
+    for option in options:
+        if len(line) + len(option) > _WIDTH:
+            yield f"{line} \\"
+            line = f"    {option}"
+        else:
+            line += f" {option}"
+    yield line
+
+
+def _with_takers(row: str) -> str:
+    """A row of the shared options, with the mechanisms that look at the option, where not all do."""
+    only = {f"`{each.option}`": takers(each.name) for each in parameters_of(MechanismChoice)}.get(_name(row), ())
+    unnamed = [name for name in only if name not in row]
+    return f"{row} ({', '.join(only)})" if unnamed else row
 
 
 def _name(row: str) -> str:
@@ -171,7 +219,8 @@ def _row(parameter: click.Parameter, context: click.Context) -> str | None:
     if record is None:
         return None
     names, meaning = record
-    meaning = meaning.replace("; a file of that name is replaced", "")  # the page says it once
+    for once in ("; a file of that name is replaced", "; .png and .pdf with symveil[plots]", ": see above"):
+        meaning = meaning.replace(once, "")  # the page says it once, or the page that it links to
     if isinstance(parameter.type, click.Choice):  # a long list of choices breaks in a text, not in a name
         names = names.partition(" [")[0]
         *others, last = (f"`{choice}`" for choice in parameter.type.choices)

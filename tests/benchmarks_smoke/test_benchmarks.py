@@ -317,7 +317,7 @@ class TestPage:
             and "Missed: slow." in text
             and "Not measured here: absent." in text
         )
-        assert r"| a\|b<br><small>against b</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
+        assert r"(3 of 4)<br>a\|b<br><small>against b</small> | 2 s | 1 s | 2× | ≤ 2× | pass |" in text
         assert "| slow<br>" in text and "| quick<br>" not in text  # of the others what misses its bar is shown
         assert "Python " + platform.python_version() in text and platform.node() not in text
         picture = (tmp_path / "pictures" / "benchmark_length.svg").read_text(encoding="utf-8")

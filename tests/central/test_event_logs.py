@@ -14,16 +14,8 @@ from hypothesis import strategies as st
 from central.test_counts import batches
 from symveil.central.cells import GRID, PersonCounts, contributed
 from symveil.central.fit import lower_quartile
-from symveil.central.learned import (
-    LOG_SHARES,
-    MOST_REPEATS,
-    SHARES,
-    LogLengths,
-    LogMoves,
-    LogRepeats,
-    learn_law,
-    learn_log,
-)
+from symveil.central.learned import LOG_SHARES, SHARES, LogLengths, LogMoves, LogRepeats, learn_law, learn_log
+from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable, Query, smoothed
 from symveil.central.rules import Rules
 from symveil.central.word_law import FEATURES, Support, no_parameters
@@ -99,12 +91,11 @@ def stages(learn, file, epsilon: Fraction, neighbours: str, support: Support, re
         asked.append((query, list(sums)))
         return released.setdefault(query.name, [(number * 7919 % 23 - 3) * GRID for number in range(len(sums))])
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, LIMITS.changed(probes=20):
         patch.setattr(Query, "answered", answered)
         # what follows the answers reads nothing else, and takes its time
         patch.setattr("symveil.central.learned.fitted", lambda *_, **__: no_parameters(support))
         patch.setattr("symveil.central.learned.fitted_log", lambda own, *_, **__: no_parameters(own))
-        patch.setattr("symveil.central.learned.PROBES", 20)
         learn(
             support, lambda: batches(file), len(file), symbols="abc", rules=Rules(), epsilon=epsilon,
             neighbours=neighbours, keys=RecordKey(bytes(32), "r"),
@@ -154,7 +145,7 @@ def test_the_loss_of_each_stage_is_attained() -> None:
     """Bounds are no larger than what one person can add: a case of one event, four repeats, a case of length q − 1."""
     support = support_of(1, 9, 3)
     cases = {"lengths": [[0]], "repeats": [[0, 0, 1, 1], [0, 0, 1, 1]], "moves": [[0, 1]]}
-    for stage, bound in (("lengths", 1), ("repeats", MOST_REPEATS), ("moves", 3)):
+    for stage, bound in (("lengths", 1), ("repeats", LIMITS.now.repeats), ("moves", 3)):
         query = Query(name=stage, epsilon=Fraction(3, 7), bound=bound)
         assert sum(summed(stage, support, [cases[stage]], bound)) / query.scale == Fraction(3, 7)
 

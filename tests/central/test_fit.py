@@ -13,8 +13,9 @@ import pytest
 
 import symveil as sv
 from symveil.central.cells import GRID, PersonCounts, contributed_each
-from symveil.central.fit import MOST_ROUNDS, TOLERANCE, one_thread, openblas, solved
+from symveil.central.fit import one_thread, openblas, solved
 from symveil.central.learned import law_queries
+from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable
 from symveil.central.word_law import FEATURES, Floats, Support, Trellis, no_parameters
 from symveil.estimation.table import Batch
@@ -73,7 +74,7 @@ def divergence(one: Floats, other: Floats) -> float:
 def errors(support: Support, tables: Tables, epsilon: int, seed: int) -> dict[str, float]:
     """How far a law learned at ε is from the tables without noise: its expectations, so nothing is drawn."""
     found = solved(support, with_noise(tables, epsilon, seed))
-    assert found.gradient <= TOLERANCE and found.rounds < MOST_ROUNDS
+    assert found.gradient <= LIMITS.now.tolerance and found.rounds < LIMITS.now.rounds
     law = Trellis.of(support, found.parameters).expected()
     means = {**law.means, "moves": law.shared["moves"]}
     return {name: divergence(np.maximum(means[name], 0.0), tables[name]) for name in FEATURES}
@@ -127,7 +128,7 @@ def test_tables_of_a_law_without_noise_are_found_again() -> None:
         tables = {name: NoisyTable(values=1e6 * means[name], deviation=0.01) for name in FEATURES}
         found = solved(support, tables)
         again = Trellis.of(support, found.parameters).expected()
-        assert found.gradient <= TOLERANCE
+        assert found.gradient <= LIMITS.now.tolerance
         for name in FEATURES:
             expected = again.shared["moves"] if name == "moves" else again.means[name]
             assert divergence(expected, means[name]) < 1e-6, name

@@ -14,6 +14,7 @@ from central.test_event_logs import support_of
 from symveil.central.cells import bin_names, cells_of
 from symveil.central.counts import CountTerms, private_counts
 from symveil.central.learned import LogLengths, LogMoves, LogRepeats, learn_law, learn_log
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Query
 from symveil.central.rules import Rules
 from symveil.randomness import RecordKey, discrete_laplace
@@ -78,13 +79,13 @@ def alike(one: dict[bytes, tuple[int, Fraction]], other: dict[bytes, tuple[int, 
     ],
 )
 def test_another_outcome_of_an_earlier_stage_has_other_noise(
-    run, query: str, where: str, results, monkeypatch: pytest.MonkeyPatch
+    run, query: str, where: str, results, monkeypatch: pytest.MonkeyPatch, set_limits: Callable[..., None]
 ) -> None:
     """Made again with another bound or another quartile: no cell has the noise that it had, nor a multiple of it.
 
     144 cells and more: by chance the rank correlation of independent noise is beyond 0.45 once in 10⁷.
     """
-    monkeypatch.setattr("symveil.central.learned.PROBES", 20)
+    set_limits(LIMITS, probes=20)
     drawn = []
     for result in (results[0], results[0], results[1]):
         with monkeypatch.context() as patch:

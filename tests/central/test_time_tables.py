@@ -13,11 +13,10 @@ import pytest
 from central.test_time_counts import batch_of, random_case
 from symveil.central.cells import GRID
 from symveil.central.learned import LearnedLaw
+from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable, Quality
-from symveil.central.time_law import FLOOR, TimeLaw, _moved, draw_times, smoothed_law, tilted, wait_laws
+from symveil.central.time_law import TimeLaw, _moved, draw_times, smoothed_law, tilted, wait_laws
 from symveil.central.time_tables import (
-    DAY_LONG,
-    LONG,
     TIME_SHARES,
     PersonTimes,
     Rows,
@@ -60,8 +59,8 @@ def tables_of(persons: list, rows: Rows, row_of_activity: np.ndarray, steps: Ste
     sums = {
         "durations": true.durations(rows, len(steps.waits or grid)),
         "cycle": true.cycles(len(grid)),
-        "clock": true.clocks(row_of_activity, grid.from_lower(LONG), clock_count),
-        "weekday": true.weekdays(grid.from_lower(DAY_LONG)),
+        "clock": true.clocks(row_of_activity, grid.from_lower(LIMITS.now.long), clock_count),
+        "weekday": true.weekdays(grid.from_lower(LIMITS.now.day_long)),
         "weeks": true.weeks(SETTINGS.period),
     }
     return {name: np.array(values, dtype=object) for name, values in sums.items()}
@@ -250,8 +249,8 @@ def test_no_more_waits_than_cycles_are_beyond_an_edge():
     longest = np.array([0.5, 0.49, 0.01, 0.0])
     assert wait_laws(noisy, rows, 4)[0].round(3).tolist() == [0.9, 0.06, 0.02, 0.02]
     blurred = wait_laws(replace(noisy, deviation=1000.0), rows, 4, longest=longest)[0]
-    assert blurred[-1] <= FLOOR
-    assert blurred[2:].sum() <= longest[2:].sum() + FLOOR
+    assert blurred[-1] <= LIMITS.now.floor
+    assert blurred[2:].sum() <= longest[2:].sum() + LIMITS.now.floor
     assert blurred.sum() == pytest.approx(1)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from symveil.central.fit import fitted, words_in
+from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable
 from symveil.central.word_law import FEATURES, Parameters, Support, Trellis, draw_words, no_parameters
 from symveil.errors import ModelError
@@ -178,10 +179,10 @@ def test_a_fit_matches_tables_as_far_as_they_are_trusted(law, seed, noise) -> No
         assert words_in(support, tables) == pytest.approx(words, rel=0.05)
 
 
-def test_words_drawn_some_at_a_time(monkeypatch) -> None:
+def test_words_drawn_some_at_a_time(set_limits) -> None:
     """What bounds memory changes nothing but where one draw ends and the next begins."""
     support = Support.of(symbols=3, graph=None, zone=None, shortest=1, longest=4)
     trellis = Trellis.of(support, no_parameters(support))
-    monkeypatch.setattr("symveil.central.word_law._WEIGHTS_AT_ONCE", 60)
+    set_limits(LIMITS, weights_at_once=60)
     codes, lengths = draw_words(trellis, 1001, NotPrivateSeededBits(5))
     assert len(lengths) == 1001 and lengths.sum() == len(codes) and {1, 2, 3, 4} == set(lengths.tolist())

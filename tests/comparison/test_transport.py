@@ -103,7 +103,7 @@ def pyemd_of_unlike_indices(costs, supply, demand) -> float:
 
 
 def test_the_published_mistake_flatters() -> None:
-    """The example of docs/compare.md: logs that have nothing in common are called the same."""
+    """The example of docs/statistics.md: logs that have nothing in common are called the same."""
     true, private = [(0, 0), (1, 1)], [(2,), (2, 2, 2)]
     (variants, counts), (others, numbers) = coded(true).variants(), coded(private).variants()
     costs = np.array([[float(plain.normalised(tuple(a), tuple(b))) for b in others] for a in variants])

@@ -11,9 +11,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "docs" / "threat-model.md",
     ROOT / "docs" / "architecture.md",
-    ROOT / "docs" / "decisions.md",
     *(ROOT / "docs").glob("theory/*.md"),
-    *(ROOT / "docs").glob("mechanisms/*.md"),
+    ROOT / "docs" / "mechanisms.md",
 ]
 CITED = [
     (page, name)

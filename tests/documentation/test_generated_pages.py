@@ -44,9 +44,8 @@ def test_the_command_reference_has_every_command_by_its_task() -> None:
     assert sorted(named) == sorted(command.name for command in make_commands.COMMANDS)
 
 
-def test_parameters_and_schemas_are_what_the_fields_say() -> None:
+def test_schemas_are_what_the_fields_say() -> None:
     again = "run `python docs/make_parameters.py`"
-    assert make_parameters.PAGE.read_text(encoding="utf-8") == make_parameters.reference(), again
     for path in make_parameters.SCHEMAS:
         text = path.read_text(encoding="utf-8")
         assert text == make_parameters.manifest_schema(text), again

@@ -9,7 +9,7 @@ import pytest
 
 from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.central import rules
+from symveil.central.limits import LIMITS as CENTRAL
 from symveil.formats import reading
 from symveil.formats.models import wmod_files
 from symveil.formats.sequences import layout
@@ -56,11 +56,11 @@ LIMITS = [
     ("opacity.md", "up to {} observations", run_observations.MOST_TABULATED),
     ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
     ("models.md", "more than {} steps", wmod_files.MOST_STEPS),
-    ("mechanisms/optimal.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),
-    ("mechanisms/optimal.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
-    ("mechanisms/optimal.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),
+    ("mechanisms.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),
+    ("mechanisms.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
+    ("mechanisms.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),
     ("how-to/choose.md", "at most {} words", OF_MECHANISMS.now.optimal_words),
-    ("mechanisms/truncated-levenshtein.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
+    ("mechanisms.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
     ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
     ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
     ("theory/losses.md", "up to {} words (", CALIBRATION.now.words),
@@ -69,7 +69,7 @@ LIMITS = [
     ("theory/losses.md", "Languages of at most {} words", OF_LAWS.now.paired_words),
     ("theory/losses.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
     ("theory/certificates.md", "more than {} numbers", CALIBRATION.now.compared_halves),
-    ("theory/central.md", "fewer than one draw in {} obeys", rules.MOST_DRAWS),
+    ("theory/central.md", "fewer than one draw in {} obeys", CENTRAL.now.draws),
 ]
 """A page, what it says of a limit, and the limit in the code."""
 
@@ -86,7 +86,7 @@ def test_what_the_first_page_says_of_the_demo() -> None:
 
 
 def test_edits_of_the_channel_at_a_large_epsilon() -> None:
-    sentence("mechanisms/edit-channel.md", "At large ε it is about 2m·e^(−ε) edits per symbol")
+    sentence("mechanisms.md", "At large ε it is about 2m·e^(−ε) edits per symbol")
     letters, epsilon, length = 4, 12, 1000
     edits = EditChannel("abcd", epsilon=epsilon, nominal_length=length).expected_edits(length)
     assert 0.99 < edits / length / (2 * letters * math.exp(-epsilon)) < 1.01

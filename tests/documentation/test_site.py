@@ -99,19 +99,19 @@ def test_links_also_work_where_the_repository_is_browsed() -> None:
 
 
 def test_examples_of_docstrings_are_shown_as_code(site: Path) -> None:
-    text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert 'class="language-pycon' in text
     assert "<blockquote>" not in text
 
 
 def test_parameters_of_docstrings_are_shown_as_a_list(site: Path) -> None:
-    text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert re.search(r"<p><strong>Parameters</strong></p>\s*<ul>\s*<li>(<p>)?<code>language</code>:", text)
     assert ">----------<" not in text
 
 
 def test_the_papers_are_spelled_out_where_they_first_occur(site: Path) -> None:
-    page = (site / "mechanisms" / "exponential.html").read_text(encoding="utf-8")
+    page = (site / "mechanisms.html").read_text(encoding="utf-8")
     assert page.count('title="Jones, Leahy and Hale 2019"') == 1
     assert "glossary.html#the-four-papers" in page
 
@@ -124,9 +124,9 @@ def test_how_to_guides_are_ordered_by_task(site: Path) -> None:
 
 
 def test_names_in_signatures_lead_to_their_place(site: Path) -> None:
-    text = (site / "reference" / "mechanisms.html").read_text(encoding="utf-8")
-    assert re.search(r'<a [^>]*href="words\.html#symveil\.[\w.]*"', text)
-    assert re.search(r'<a [^>]*href="releasing\.html#symveil\.[\w.]*"', text)
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert re.search(r'<a [^>]*href="#symveil\.(words|Alphabet|FreeLanguage)"', text)
+    assert re.search(r'<a [^>]*href="#symveil\.Guarantee"', text)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,9 @@ def tab(address: str) -> Iterator[tuple[Page, list[str], list[str]]]:
         yield page, asked, complaints
 
 
-@pytest.mark.parametrize("path", ["index", "reference/commands", "reference/mechanisms", "theory/chains-and-opacity"])
+@pytest.mark.parametrize(
+    "path", ["index", "reference/commands", "reference/python", "mechanisms", "theory/chains-and-opacity"]
+)
 def test_a_browser_asks_nobody_else_and_nothing_sticks_out(address: str, tab, path: str) -> None:
     page, asked, complaints = tab
     page.goto(f"{address}{path}.html")
@@ -168,6 +170,14 @@ def test_a_browser_asks_nobody_else_and_nothing_sticks_out(address: str, tab, pa
     assert page.locator("h1").count() == 1
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     assert complaints == []
+
+
+def test_the_first_page_fits_on_a_screen_and_a_half(address: str, tab) -> None:
+    page, _, _ = tab
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{address}index.html")
+    assert page.evaluate("document.querySelector('article').getBoundingClientRect().bottom + scrollY") <= 1.5 * 900
+    page.set_viewport_size({"width": 390, "height": 844})
 
 
 def test_a_copy_has_no_prompts_and_no_answers(address: str, tab) -> None:
@@ -201,6 +211,8 @@ def test_the_search_finds_a_page(address: str, tab) -> None:
     box.press("End")
     found = page.locator(".md-search-result__link").first
     found.wait_for(state="visible")
-    assert "staircase" in found.inner_text().lower()
+    # the page about mechanisms, before the one with all names of Python
+    assert found.inner_text() == "Mechanisms"
+    assert "staircase" in page.locator(".md-search-result__item").first.inner_text().lower()
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
     assert complaints == []

@@ -18,6 +18,7 @@ from symveil.errors import LedgerError, OverBudgetError, ParameterError
 from symveil.ledger import composition
 from symveil.ledger.accounts import account, accounts, grant, history
 from symveil.ledger.composition import approximate_loss, composed_epsilon, pure_loss, symbol_loss
+from symveil.ledger.limits import LIMITS
 from symveil.ledger.store import Database
 from symveil.ledger.units import UNIT
 from symveil.numbers.rationals import at_least, exact
@@ -238,10 +239,9 @@ def largest_loss(loss: str) -> Fraction:
 
 
 @pytest.fixture
-def small_grids(monkeypatch):
+def small_grids(set_limits):
     """What takes a million points elsewhere takes thousands: the same code in a hundredth of the time."""
-    monkeypatch.setattr(composition, "_POINTS", 1 << 13)
-    monkeypatch.setattr(composition, "_MOST_POINTS", 1 << 15)
+    set_limits(LIMITS, points=1 << 13, most_points=1 << 15)
     composition._composed.cache_clear()
     yield
     composition._composed.cache_clear()
@@ -258,7 +258,7 @@ def test_any_mixture_of_losses(small_grids, history, delta):
     total = sum(largest_loss(loss) * times for loss, times in history)
     assert math.isfinite(found) and found >= 0 and exact(found) <= exact(at_least(total))
     # a grid may be coarser where there is more, so that less is not always rounded upwards by less
-    slack = 2 * sum(times for _, times in history) * max(1e-4, float(total) / composition._POINTS)
+    slack = 2 * sum(times for _, times in history) * max(1e-4, float(total) / LIMITS.now.points)
     for loss, _ in history:
         assert composed_epsilon([(loss, 1)], delta) <= found + slack
     more = [(history[0][0], history[0][1] + 1), *history[1:]]

@@ -253,7 +253,7 @@ def test_online_with_steering_keeps_its_promise(model, length, epsilon, adjacenc
 
 
 def test_online_loss_is_attained() -> None:
-    """A 4-state chain, η = 1.3: the worst loss is 1.3000 (docs/mechanisms/online.md)."""
+    """A 4-state chain, η = 1.3: the worst loss is 1.3000 (docs/mechanisms.md)."""
     rows = [("a", "b", "1/2"), ("a", "c", "1/2"), ("b", "d", 1), ("c", "d", 1), ("d", "a", "1/2"), ("d", "b", "1/2")]
     language = sv.runs(MarkovChain.from_transitions(rows), 3)
     verdict = sv.audit(sv.Online(language, epsilon="1.3", adjacency=1))

@@ -13,6 +13,7 @@ import symveil as sv
 from symveil.central.noise import Quality
 from symveil.cli.main import main
 from symveil.estimation.iterated import Iterates
+from symveil.estimation.limits import LIMITS
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.release.spec import LocalSpec
 from symveil.tasks.count import count, count_file
@@ -94,8 +95,8 @@ def test_a_table_whose_noise_was_not_undone_says_so(signal: float, agreement: fl
         assert np.allclose(found.table().estimate, found.table().released, rtol=0.1)
 
 
-def test_such_a_table_is_headed_as_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
-    monkeypatch.setattr("symveil.estimation.iterated.LEAST_SIGNAL", 1.1)  # whatever chance makes of a small file
+def test_such_a_table_is_headed_as_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str], set_limits) -> None:
+    set_limits(LIMITS, least_signal=1.1)  # whatever chance makes of a small file
     states = [f"s{n}" for n in range(12)]
     near = [(one, other, "1/6") for n, one in enumerate(states) for other in (states * 2)[n + 1 : n + 7]]
     sv.save_model(sv.MarkovChain.from_transitions(near), tmp_path / "m.json")

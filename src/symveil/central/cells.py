@@ -20,6 +20,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.central.limits import LIMITS
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.table import Batch, Indices, windows
@@ -163,8 +164,6 @@ def dyadic_bins(counts: Indices, bins: int) -> list[int]:
 
 STATISTICS = ("visits", "first", "last", "transitions", "od", "ngrams:K", "lengths", "directly-follows")
 """What can be counted centrally, as it is typed."""
-MOST_CELLS = 4_000_000
-"""A table with more would take minutes of noise alone."""
 _LARGEST_NUMBER = 2**63 - 1
 
 
@@ -277,10 +276,10 @@ def cells_of(
     cells = Cells(statistic=wanted, symbols=size, listed=listed, zones=zones, longest=longest)
     if not len(cells):
         raise ModelError("model", expected=f"at least one path of {wanted.order} symbols", found="none")
-    if len(cells) > MOST_CELLS:
+    if len(cells) > LIMITS.now.cells:
         raise TooLargeError(
-            f"statistic {wanted.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; count shorter "
-            "pieces, give a model whose moves are the cells, or zones"
+            f"statistic {wanted.name}: expected at most {LIMITS.now.cells:,} cells, found {len(cells):,}; count "
+            "shorter pieces, give a model whose moves are the cells, or zones"
         )
     return cells
 
@@ -296,10 +295,10 @@ def _paths(graph: WordGraph, order: int, symbols: int) -> Indices:
     degree = np.diff(graph.first)
     for _ in range(order):
         fan = degree[states]
-        if int(fan.sum()) > 4 * MOST_CELLS:
+        if int(fan.sum()) > 4 * LIMITS.now.cells:
             raise TooLargeError(
-                f"statistic: expected at most {MOST_CELLS:,} cells, found more than {MOST_CELLS:,} paths of the model; "
-                "count shorter pieces"
+                f"statistic: expected at most {LIMITS.now.cells:,} cells, found more than {LIMITS.now.cells:,} paths "
+                "of the model; count shorter pieces"
             )
         begin = np.repeat(np.cumsum(fan) - fan, fan)
         edge = np.repeat(graph.first[states], fan) + np.arange(int(fan.sum())) - begin

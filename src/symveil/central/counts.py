@@ -26,6 +26,7 @@ from symveil.central.cells import (
     contributed,
     dyadic_bins,
 )
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.errors import ParameterError
 from symveil.estimation.named_table import NamedTable
@@ -42,17 +43,7 @@ BINS = 15
 """Dyadic bins of how many counted things persons have: 1, 2, 3–4, …, and all above 2¹³ in the last one."""
 BIN_SHARE = Fraction(1, 20)
 """Of ε, for the bins from which a bound is chosen."""
-CLEAR = 4
-"""What is below so many scales of its noise counts as empty: noise alone passes with a chance of e⁻⁴/2, about 1 %."""
-CLIPPED_WEIGHT = 0.6
-"""How much a share that is cut off weighs against as much noise, when a bound is chosen."""
-NOMINAL_CELLS = 100
-"""Where the number of cells is a secret: a bound is chosen as if so many of them were just below the threshold."""
-MUCH_CLIPPED = 0.05
-"""A bound that cuts off more than this share makes a table that a reader would take for another one: a warning."""
 BOUNDS = tuple(1 << power for power in range(13))
-NOTHING_KNOWN = 4
-"""The bound where every bin drowns in noise."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -296,7 +287,7 @@ def chosen_bound(
 
     The error of a table has two parts: what is cut off, and noise of L/ε in every cell that anything is left of. The
     bound with the least sum of both is taken, in powers of two. Where the number of cells is a secret, the second part
-    is what a threshold hides: that of `NOMINAL_CELLS` cells just below it, and everything at most.
+    is what a threshold hides: that of `nominal_cells` cells just below it, and everything at most.
 
     `bins` are noisy numbers of persons with 1, 2, 3–4, 5–8 … counted things, ε is that of everything together.
 
@@ -306,12 +297,12 @@ def chosen_bound(
     """
     noise = float(1 / (epsilon * BIN_SHARE))
     # An empty bin that passes for full costs as much as its persons would have: twice as much, half as likely
-    clear = [(CLEAR + j * math.log(2)) * noise for j in range(len(bins))]
+    clear = [(LIMITS.now.clear + j * math.log(2)) * noise for j in range(len(bins))]
     clear_counts = [count if count >= least else 0.0 for count, least in zip(bins, clear, strict=True)]
     middle = [1.0, *(0.75 * 2**j for j in range(1, len(bins)))]
     total = math.fsum(count * mid for count, mid in zip(clear_counts, middle, strict=True))
     if total <= 0:
-        return NOTHING_KNOWN, None
+        return LIMITS.now.unknown_bound, None
     left = float(epsilon * (1 - BIN_SHARE))
 
     def cut_off(bound: int) -> float:
@@ -319,10 +310,10 @@ def chosen_bound(
 
     def error(bound: int) -> float:
         if threshold is not None:
-            lost = min(NOMINAL_CELLS * threshold(bound), total) / total
+            lost = min(LIMITS.now.nominal_cells * threshold(bound), total) / total
         else:
             lost = min(cells or 1, total * left / bound) * (bound / left) / total
-        return CLIPPED_WEIGHT * cut_off(bound) + lost
+        return LIMITS.now.clipped_weight * cut_off(bound) + lost
 
     best = min(BOUNDS, key=lambda bound: (error(bound), bound))
     return best, cut_off(best)
@@ -358,7 +349,7 @@ def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[
             "cuts off is not known; give `bound` with what a person has as a rule, a public guess, or take a larger "
             "epsilon",
         )
-    if clipped_share is None or clipped_share <= MUCH_CLIPPED:
+    if clipped_share is None or clipped_share <= LIMITS.now.much_clipped:
         return ()
     return (
         f"the automatic bound of {queries[-1].bound} cuts off about {percent(clipped_share)} of what is counted, by a "

@@ -21,25 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable, length_shares
 from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Indices
 from symveil.pictures.maps import Road
 
-FARTHEST = 12.0
-"""How far a parameter goes from where it begins: a factor of e¹², as good as never or always."""
-TOLERANCE = 0.1
-"""A fit ends where no cell is farther than this from what the law expects of it, in deviations of such a count."""
-MISTRUST = 0.05
-"""Tables are counts of persons, and the law has not all of their words: a cell of y is not trusted beyond this share of
-√y, however little noise it has. Without it tables that no law can have at once drive parameters apart."""
-LEAST_DOUBTED = 0.1
-"""Of what count an empty cell is doubted."""
 FITTED = ("moves", "starts", "ends", "od")
 """The features whose parameters are fitted; those of lengths follow from their shares."""
 _NO_SHARE = 1e-300
-MOST_ROUNDS = 20
-"""How often the weights of moves are brought up to the law at most; with more noise two or three are enough."""
 
 
 def words_in(support: Support, tables: dict[str, NoisyTable]) -> float:
@@ -59,8 +49,6 @@ def words_in(support: Support, tables: dict[str, NoisyTable]) -> float:
 
 Classes = dict[str, Indices]
 """For some features: the class of each cell. Cells of a class share a parameter, nearly free, beside their own."""
-FREE = 0.01
-"""How much the parameter of a class is held back, compared with that of a cell."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,11 +83,11 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
         law = fit.law(fit.cells(steps)).expected()
         problem = _problem_of_trips(fit, tables, words, law)
         gradient = fit.gradient(problem, steps, law)
-        if gradient <= TOLERANCE or rounds >= MOST_ROUNDS:
+        if gradient <= LIMITS.now.tolerance or rounds >= LIMITS.now.rounds:
             return Solved(parameters=fit.finished(steps), gradient=gradient, rounds=rounds)
         # the gradient alone ends it; scipy asks for numbers of steps, so large ones
-        best = fit.minimised(problem, steps, maxiter=10**6, maxfun=10**6, ftol=0.0, gtol=TOLERANCE / 2)
-        steps = np.clip(best, -FARTHEST, FARTHEST)
+        best = fit.minimised(problem, steps, maxiter=10**6, maxfun=10**6, ftol=0.0, gtol=LIMITS.now.tolerance / 2)
+        steps = np.clip(best, -LIMITS.now.farthest, LIMITS.now.farthest)
         rounds += 1
 
 
@@ -143,7 +131,7 @@ class _Fit:
     def gradient(self, problem: _Problem, steps: Floats, law: Expected) -> float:
         """Its largest part in deviations of a count; a parameter as far as it may go is not counted outwards."""
         slope = problem.unit * self._slope(problem, steps, law)
-        outwards = (np.abs(steps) >= FARTHEST) & (np.sign(slope) == -np.sign(steps))
+        outwards = (np.abs(steps) >= LIMITS.now.farthest) & (np.sign(slope) == -np.sign(steps))
         return float(np.abs(np.where(outwards, 0.0, slope)).max(initial=0.0))
 
     def minimised(self, problem: _Problem, begin: Floats, **options: float) -> Floats:
@@ -160,7 +148,7 @@ class _Fit:
             value = problem.words * log_total - float(values @ problem.wanted) + 0.5 * float(problem.held @ steps**2)
             return value, unit * self._slope(problem, steps, trellis.expected())
 
-        bounds = [(-FARTHEST / each, FARTHEST / each) for each in unit.tolist()]
+        bounds = [(-LIMITS.now.farthest / each, LIMITS.now.farthest / each) for each in unit.tolist()]
         with one_thread():
             result = minimize(
                 objective, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxcor": 20, **options}
@@ -245,15 +233,22 @@ def _problem_of_trips(fit: _Fit, tables: dict[str, NoisyTable], words: float, la
         whole = whole_things(law, ("moves",)) if name == "moves" else np.ones(len(table.values))
         total = words * (float(fit.shares @ (lengths - 1)) if name == "moves" else 1.0)
         values = table.values * whole
-        doubt = np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED)))
+        doubt = _doubt(table.deviation * whole, values)
         if len(values):  # what is too much or too little is shared among cells as they are doubted
             values = values + (total - values.sum()) * doubt**2 / (doubt**2).sum()
         wanted.append(values)
-        trusted.append(np.hypot(table.deviation * whole, MISTRUST * np.sqrt(np.maximum(values, LEAST_DOUBTED))))
+        trusted.append(_doubt(table.deviation * whole, values))
     y, held = np.concatenate(wanted), np.concatenate(trusted)
     shared = np.sqrt(fit.spread.T @ held**2)  # the deviation of a class
     unit = [1.0 / np.sqrt(np.maximum(y, 0.0) + held), 1.0 / np.sqrt(np.maximum(fit.spread.T @ y, 0.0) + shared)]
-    return _Problem(words=words, wanted=y, held=np.concatenate([held, FREE * shared]), unit=np.concatenate(unit))
+    held = np.concatenate([held, LIMITS.now.free * shared])
+    return _Problem(words=words, wanted=y, held=held, unit=np.concatenate(unit))
+
+
+def _doubt(noise: Floats, values: Floats) -> Floats:
+    """How far cells are doubted: for their noise, and because tables are counts of persons."""
+    limits = LIMITS.now
+    return np.asarray(np.hypot(noise, limits.mistrust * np.sqrt(np.maximum(values, limits.least_doubted))))
 
 
 def whole_things(law: Expected, features: Sequence[str]) -> Floats:
@@ -281,12 +276,6 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> Any:
 
 LOG_FITTED = ("starts", "moves", "ends")
 """The parameters that the table of moves is fitted with, in the order of its cells."""
-STEPS = 60
-"""Of the quasi-Newton method, for each round."""
-ROUNDS = 2
-"""How often the weights of moves are brought up to the law that was fitted before."""
-HELD = 0.005
-"""c: how much a parameter is held back. Cells that drown in noise were set to 0 before, so little is needed."""
 
 
 def lower_quartile(shares: Floats, shortest: int) -> int:
@@ -307,21 +296,15 @@ def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: fl
     fit = _Fit.of(support, LOG_FITTED, shares, {})
     lengths = np.arange(support.shortest, support.longest + 1)
     thetas = np.zeros(len(values))
-    for _ in range(ROUNDS):
+    for _ in range(LIMITS.now.log_rounds):
         whole = whole_things(fit.law(thetas).expected(), LOG_FITTED)
-        y, held = values * whole, HELD * (table.deviation * whole)
+        y, held = values * whole, LIMITS.now.log_held * (table.deviation * whole)
         # each word has one start, one end and a move between neighbours: so many words the table speaks of
         words = max(1.0, float(y.sum() / (shares @ (lengths + 1))))
         unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
         problem = _Problem(words=words, wanted=y, held=held, unit=unit)
-        thetas = fit.minimised(problem, thetas, maxiter=STEPS, ftol=1e-9, gtol=0.01)
+        thetas = fit.minimised(problem, thetas, maxiter=LIMITS.now.log_steps, ftol=1e-9, gtol=0.01)
     return fit.finished(thetas)
-
-
-TURNS = 8
-"""Into how many sectors directions are divided."""
-RINGS = 8
-"""Into how many classes distances between zones are divided, up to the largest."""
 
 
 def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[str]) -> Classes:
@@ -342,12 +325,14 @@ def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[s
     direction = np.arctan2(heading[:, 1], heading[:, 0])
     turned = direction[support.target] - direction[support.source]
     turned = np.where(np.isnan(turned), np.arctan2(there[:, 1], there[:, 0]), turned)
-    sector = np.round(turned / (2 * np.pi) * TURNS).astype(np.int64) % TURNS
+    sector = np.round(turned / (2 * np.pi) * LIMITS.now.turns).astype(np.int64) % LIMITS.now.turns
     centres = np.zeros((support.zones, 2))
     np.add.at(centres, support.zone, middle * shape)
     centres /= np.maximum(np.bincount(support.zone, minlength=support.zones), 1)[:, None]
     apart = np.hypot(*(centres[:, None] - centres[None]).transpose(2, 0, 1))
-    ring = np.minimum((apart / max(float(apart.max()), 1e-300) * RINGS).astype(np.int64), RINGS - 1)
+    ring = np.minimum(
+        (apart / max(float(apart.max()), 1e-300) * LIMITS.now.rings).astype(np.int64), LIMITS.now.rings - 1
+    )
     return {"moves": sector, "od": ring.reshape(-1)}
 
 

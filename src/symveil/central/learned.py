@@ -13,18 +13,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.central.attribute_law import AttributeLaw, learn_attributes
+from symveil.central.attribute_law import AttributeLaw
 from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed, contributed_each
-from symveil.central.counts import CLEAR
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.time_law import TimeLaw, learn_times
-from symveil.central.time_tables import JUDGED_BY, WORDS_NAME, Steps, TimeSettings
+from symveil.central.time_law import TimeLaw
+from symveil.central.time_tables import WORDS_NAME, WordsReleased
 from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Batch, Indices
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import BitSource, RecordKey
 
@@ -99,54 +98,14 @@ class LearnedLaw:
         """So many words that obey all rules, one after the other, with their lengths."""
         return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
 
-    def with_times(
-        self,
-        settings: TimeSettings,
-        steps: Steps,
-        read: Read,
-        *,
-        cut: bool,
-        epsilon: Fraction,
-        neighbours: Neighbours,
-        keys: RecordKey,
-    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
-        """The same law with a law of times, learned from the same words, and the queries that it cost.
-
-        `cut`: whether longer words count with their first events. ε is that of times.
-        """
-        times, queries = learn_times(
-            self.support, self.symbols, self._judging_words(keys), settings, steps, read,
-            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+    def released(self, read: Read, *, cut: bool, neighbours: Neighbours, keys: RecordKey) -> WordsReleased:
+        """What laws of times and of attributes beside this one are learned from, without looking at anything."""
+        words = self.draw(LIMITS.now.judging_words, keys.streams(keys.names([WORDS_NAME])).of_row(0))
+        persons = 0.0 if self.quality is None else self.quality.persons
+        return WordsReleased(
+            support=self.support, symbols=self.symbols, words=words, persons=persons,
+            read=read, cut=cut, neighbours=neighbours, keys=keys,
         )  # fmt: skip
-        return replace(self, times=times), queries
-
-    def with_attributes(
-        self,
-        attributes: Sequence[PublicValues],
-        read: Read,
-        *,
-        cut: bool,
-        epsilon: Fraction,
-        neighbours: Neighbours,
-        keys: RecordKey,
-    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
-        """The same law with laws of attributes, and the queries that they cost.
-
-        `cut`: whether longer words count with their first events. ε is that of each attribute.
-        """
-        laws, queries = learn_attributes(
-            attributes, self.support, self.symbols, self._judging_words(keys), read,
-            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
-        )  # fmt: skip
-        return replace(self, attributes=laws), queries
-
-    @property
-    def _persons(self) -> float:
-        return 0.0 if self.quality is None else self.quality.persons
-
-    def _judging_words(self, keys: RecordKey) -> tuple[Codes, Lengths]:
-        """Words by which rows of tables are chosen: a run that is made again draws the same."""
-        return self.draw(JUDGED_BY, keys.streams(keys.names([WORDS_NAME])).of_row(0))
 
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""
@@ -313,20 +272,6 @@ def _counted(support: Support, batch: Batch) -> np.ndarray[tuple[int], np.dtype[
 
 LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
 """What each table gets of ε."""
-MOST_REPEATS = 4
-"""The bound of the table of repeats: a person with more pairs of a case and a repeated activity is scaled down."""
-RARELY = 0.1
-"""An activity that fewer than this share of all cases repeat, and fewer than this share of all that have it, as far as
-noise lets that be seen, is one that a case has at most once."""
-FEWEST_CASES = 50.0
-"""The least number of cases that a table of lengths is taken to speak of, for that rule."""
-PROBES, FEWEST_PROBES = 20_000, 2000
-"""Draws by which it is found out how many words of each length obey the rules; the fewer, the more activities."""
-_PROBED_SYMBOLS = 2_000_000
-LEAST_OBEYED = 0.05
-"""Lengths of which a smaller share of words obeys the rules are given up."""
-MOST_GIVEN_UP = 0.2
-"""The share of all words that lengths may have which are given up; where it is more, rules are withdrawn."""
 _NO_SHARE = 1e-300
 
 
@@ -340,7 +285,7 @@ def log_queries(
     """
     return tuple(
         Query(name=f"law of a log: {name}", epsilon=epsilon * shares[name], bound=bound, neighbours=neighbours)
-        for name, bound in zip(LOG_SHARES, (1, MOST_REPEATS, quartile), strict=True)
+        for name, bound in zip(LOG_SHARES, (1, LIMITS.now.repeats, quartile), strict=True)
     )
 
 
@@ -384,7 +329,7 @@ def learn_log(
     last = LogMoves(parted)
     own = contributed(last, read(), counted[2].weights(quartile))
     moves = queries[2].released(own, keys, cells=last.names(symbols))
-    parameters = fitted_log(parted, shares, moves, clear=CLEAR * float(queries[2].scale / GRID))
+    parameters = fitted_log(parted, shares, moves, clear=LIMITS.now.clear * float(queries[2].scale / GRID))
     law = LearnedLaw(
         support=parted,
         parameters=parameters,
@@ -393,7 +338,7 @@ def learn_log(
         rules=rules,
         quality=log_quality(parted, lengths.total, queries),
     )
-    cases = max(FEWEST_CASES, lengths.total)
+    cases = max(LIMITS.now.fewest_cases, lengths.total)
     once = _at_most_once(law, shares, repeats.values, cases, float(queries[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
     return _obeyed(law, shares, once, bits), tuple(queries)
@@ -408,7 +353,9 @@ def _at_most_once(law: LearnedLaw, shares: Floats, repeats: Floats, cases: float
     means = Trellis.of(law.support, law.parameters, shares=shares).expected().means
     occurring = means["starts"].copy()
     np.add.at(occurring, law.support.target, means["moves"].reshape(law.support.phases, -1).sum(axis=0))
-    most = np.minimum(RARELY * cases, np.maximum(RARELY * cases * occurring, CLEAR * noise))
+    most = np.minimum(
+        LIMITS.now.rarely * cases, np.maximum(LIMITS.now.rarely * cases * occurring, LIMITS.now.clear * noise)
+    )
     return [int(code) for code in np.argsort(repeats, kind="stable") if repeats[code] < most[code]]
 
 
@@ -426,13 +373,13 @@ def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSourc
             return ruled
         own = RuledLaw.of(ruled.support, ruled.parameters, ruled.rules, ruled.symbols)
         trellis = own.trellis(shares=(shares + (shares > 0) / max(int((shares > 0).sum()), 1)) / 2)
-        probes = min(PROBES, max(FEWEST_PROBES, _PROBED_SYMBOLS // own.support.symbols))
+        probes = min(LIMITS.now.probes, max(LIMITS.now.fewest_probes, LIMITS.now.probed_symbols // own.support.symbols))
         _, lengths, obeyed = own.attempted(trellis, probes, bits)
         drawn, good = (
             np.bincount(each - law.support.shortest, minlength=len(shares)) for each in (lengths, lengths[obeyed])
         )
-        obeyed_enough = good >= np.maximum(1, LEAST_OBEYED * drawn)
-        if shares[obeyed_enough].sum() >= 1 - MOST_GIVEN_UP or not learned:
+        obeyed_enough = good >= np.maximum(1, LIMITS.now.least_obeyed * drawn)
+        if shares[obeyed_enough].sum() >= 1 - LIMITS.now.given_up or not learned:
             break
         learned = learned[: len(learned) - max(1, len(learned) // 4)]
     if not obeyed_enough.any():

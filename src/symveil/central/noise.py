@@ -21,6 +21,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.central.cells import GRID
+from symveil.central.limits import LIMITS
 from symveil.central.word_law import Floats
 from symveil.errors import ParameterError, either
 from symveil.estimation.table import projected
@@ -242,10 +243,6 @@ def length_shares(lengths: NoisyTable, there: NDArray[np.bool_]) -> Floats:
     return np.asarray(table / table.sum())
 
 
-BLURRED, DROWNED = 0.5, 2.0
-"""From which noise on, relative to what persons add, a table is blurred, and from which on it is mostly noise."""
-
-
 @dataclass(frozen=True, slots=True)
 class TableNoise:
     """A table: how many cells it has, and how far the noise of a cell is from 0 on average, in units of its bound."""
@@ -306,11 +303,11 @@ class Quality(Reported):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where tables are mostly noise: which, and how many persons, or how much ε, would be enough."""
-        drowned = [each for each in self.tables if self.share(each) >= DROWNED]
+        drowned = [each for each in self.tables if self.share(each) >= LIMITS.now.drowned]
         if not drowned:
             return ()
         shares = ", ".join(f"{each.table} {percent(self.share(each))}" for each in drowned)
-        needed = max(each.cells * each.noise for each in drowned) / BLURRED
+        needed = max(each.cells * each.noise for each in drowned) / LIMITS.now.blurred
         return (
             f"words are mostly noise: noise in the tables that they are learned from, as a share of what about "
             f"{self.persons:,.0f} persons add, is {shares}; about {needed:,.0f} persons would do at this epsilon, or "
@@ -326,6 +323,6 @@ class Quality(Reported):
 
 
 def _verdict(share: float) -> str:
-    if share >= DROWNED:
+    if share >= LIMITS.now.drowned:
         return "mostly noise"
-    return "blurred" if share >= BLURRED else "near what was counted"
+    return "blurred" if share >= LIMITS.now.blurred else "near what was counted"

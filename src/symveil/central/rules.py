@@ -20,7 +20,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.word_law import MOST_SUMS, Floats, Parameters, Support, Trellis, draw_words
+from symveil.central.limits import LIMITS
+from symveil.central.word_law import Floats, Parameters, Support, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
 from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import Model, WordGraph, word_graph
@@ -170,19 +171,14 @@ def _reached(support: Support, machine: Machine) -> tuple[Indices, Indices, Indi
         moves.append(np.stack([np.repeat(new, fan), reached, move])[:, to >= 0])
         new = np.setdiff1d(reached[to >= 0], pairs)
         pairs = np.union1d(pairs, new)
-        if len(pairs) * support.zones * support.longest > MOST_SUMS:
+        if len(pairs) * support.zones * support.longest > LIMITS.now.sums:
             raise TooLargeError(
-                f"constraint: expected at most {MOST_SUMS:,} states x zones x lengths together with the law, found "
-                f"{len(pairs):,} states; give a smaller automaton, fewer zones or shorter lengths"
+                f"constraint: expected at most {LIMITS.now.sums:,} states x zones x lengths together with the law, "
+                f"found {len(pairs):,} states; give a smaller automaton, fewer zones or shorter lengths"
             )
         if not len(new):
             break
     return pairs, begins, np.concatenate(moves, axis=1)
-
-
-MOST_DRAWS = 1000
-"""Where fewer than one of so many words obeys the rules, rejection is given up."""
-_FIRST_DRAWS, _MOST_AT_ONCE = 256, 50_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -284,11 +280,11 @@ class RuledLaw:
         drawn = accepted = 0
         while accepted < count:
             likely = (accepted + 1) / (drawn + 2)
-            now = int(min(_MOST_AT_ONCE, max(_FIRST_DRAWS, 1.1 * (count - accepted) / likely)))
+            now = int(min(LIMITS.now.draws_at_once, max(LIMITS.now.first_draws, 1.1 * (count - accepted) / likely)))
             codes, lengths, obeyed = self.attempted(trellis, now, bits)
             accepted_words.append((codes[np.repeat(obeyed, lengths)], lengths[obeyed]))
             drawn, accepted = drawn + now, accepted + int(obeyed.sum())
-            if drawn >= MOST_DRAWS * (accepted + 1):
+            if drawn >= LIMITS.now.draws * (accepted + 1):
                 return None
         lengths = np.concatenate([each[1] for each in accepted_words])[:count]
         return np.concatenate([each[0] for each in accepted_words])[: lengths.sum()], lengths
@@ -299,7 +295,7 @@ class RuledLaw:
             visited = Visited.of(self.symbol, self.rules.once)
             support, parameters, own = product(self.support, self.parameters, visited)
         except TooLargeError:
-            expected = f"more than one word of {MOST_DRAWS:,} in which no symbol is twice that may be there once"
+            expected = f"more than one word of {LIMITS.now.draws:,} in which no symbol is twice that may be there once"
             raise ModelError("rules", expected=expected, found="fewer") from None
         rules = Rules(constraints=self.rules.constraints)
         ruled = RuledLaw(support=support, parameters=parameters, symbol=self.symbol[own], rules=rules)

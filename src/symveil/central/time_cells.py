@@ -14,7 +14,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, MOST_CELLS, Entries, EventTimes, Read, cell_name, cells_of, summed
+from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, cells_of, summed
+from symveil.central.limits import LIMITS
 from symveil.errors import ParameterError, TooLargeError, either
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import Batch, Indices
@@ -365,17 +366,17 @@ def time_cells(
     if question.by == "move" and graph is not None:
         groups = cells_of("ngrams:2", symbols=symbols, longest=longest, graph=graph).codes()
     else:
-        if size**order > MOST_CELLS:
+        if size**order > LIMITS.now.cells:
             raise TooLargeError(
-                f"statistic {question.name}: expected at most {MOST_CELLS:,} cells, found {size**order:,}"
+                f"statistic {question.name}: expected at most {LIMITS.now.cells:,} cells, found {size**order:,}"
             )
         columns = np.indices((size,) * order).reshape(order, size**order) if order else np.zeros((0, 1), dtype=np.int64)
         groups = columns.T
     cells = TimeCells(question=question, groups=groups.astype(np.int64), symbols=size, zones=zones, longest=longest)
-    if len(cells) > MOST_CELLS:
+    if len(cells) > LIMITS.now.cells:
         raise TooLargeError(
-            f"statistic {question.name}: expected at most {MOST_CELLS:,} cells, found {len(cells):,}; take a coarser "
-            "grid"
+            f"statistic {question.name}: expected at most {LIMITS.now.cells:,} cells, found {len(cells):,}; take a "
+            "coarser grid"
         )
     return cells
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, Read
 from symveil.central.counts import CountTerms, PrivateCounts
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Query
 from symveil.central.time_cells import SHARED_OUT, TimeCells, TimeQuestion, group_columns
 from symveil.estimation.named_table import SHOWN
@@ -29,8 +30,6 @@ from symveil.randomness import RecordKey
 from symveil.reports.report import Report, Section, Table
 
 _BITS = 256
-_MEAN_CELLS = 1 << 14
-"""How finely the interval of a mean is searched for, as parts of the cap."""
 _TINY = 1e-9
 
 
@@ -94,12 +93,12 @@ def quantile_widths(bins: int, wanted: Fraction, scale: Fraction, confidence: fl
 
 
 def mean_widths(confidence: float, scale: Fraction) -> NDArray[np.float64]:
-    """h(u) in steps of the grid, at the ends of `_MEAN_CELLS` equal parts of [0, 1], rounded upwards.
+    """h(u) in steps of the grid, at the ends of `mean_cells` equal parts of [0, 1], rounded upwards.
 
     P(|(1 − u)Z₁ − uZ₂| > h) for continuous Laplace noise of scales s₁ ≥ s₂ = scale·(max, min)(u, 1 − u) is
     (s₁²e^{−h/s₁} − s₂²e^{−h/s₂})/(s₁² − s₂²); discrete noise is within one step of it.
     """
-    u = np.arange(_MEAN_CELLS // 2 + 1) / _MEAN_CELLS
+    u = np.arange(LIMITS.now.mean_cells // 2 + 1) / LIMITS.now.mean_cells
     large, small = 1 - u, u
     low, high = np.zeros(len(u)), np.full(len(u), 60.0)
     for _ in range(200):
@@ -125,7 +124,7 @@ def mean_interval(waited: int, total: int, widths: NDArray[np.float64]) -> tuple
 
     `waited` and `total` are â and â + b̂ in steps of the grid, `widths` those of `mean_widths`.
     """
-    u = np.arange(_MEAN_CELLS + 1) / _MEAN_CELLS
+    u = np.arange(LIMITS.now.mean_cells + 1) / LIMITS.now.mean_cells
     apart = np.array([float(waited - 0)]) - u * float(total)
     slack = _TINY * (abs(float(waited)) + abs(float(total)))
     one, other = apart[:-1], apart[1:]

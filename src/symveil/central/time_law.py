@@ -4,14 +4,14 @@ Rows are shrunk in ratio towards what they have in common: the weight m_k = n·p
 n·p_k·e^θ + σθ = y_k, so a small bin that noise has raised falls back, and a full one stays. What all rows share
 is smoothed by the triangular kernel whose width has the least risk by Stein's unbiased estimate.
 
-Times for synthetic words are drawn from a law that was released. Words stay as they are. For each one `CANDIDATES`
+Times for synthetic words are drawn from a law that was released. Words stay as they are. For each one `candidates`
 versions of its waits are drawn, and one of them is chosen so that the sums follow the released law of cycles.
 Everything is in whole seconds and in instants, which never decrease.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
@@ -19,18 +19,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import Read, cell_name
-from symveil.central.noise import Neighbours, NoisyTable, Query
+from symveil.central.cells import cell_name
+from symveil.central.limits import LIMITS
+from symveil.central.noise import NoisyTable, Query
 from symveil.central.time_tables import (
-    CLOCK_ROW,
-    DAY_LONG,
-    FEWEST_PERSONS,
-    LONG,
-    OWN_ROW,
     PersonTimes,
     Rows,
     Steps,
     TimeSettings,
+    WordsReleased,
     clock_names,
     clock_rows,
     duration_names,
@@ -44,13 +41,10 @@ from symveil.central.word_law import Floats, Support, column_of
 from symveil.estimation.table import Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
-from symveil.randomness import BitSource, RecordKey
+from symveil.randomness import BitSource
 
 WIDTHS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 13, 21, None)
 """Of the triangular kernels; None: all cells alike."""
-FLOOR = 0.0005
-"""The least share of a bin in what all rows have in common: a bin without any weight would stay empty in every row."""
-_NEWTON = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,73 +133,60 @@ LAWS = ("waits", "cycle", "hours", "start_hours", "start_weekdays", "weekdays", 
 
 
 def learn_times(
-    support: Support,
-    symbols: Sequence[str],
-    words: tuple[Codes, Lengths],
-    settings: TimeSettings,
-    steps: Steps,
-    read: Read,
-    *,
-    cut: bool,
-    persons: float,
-    epsilon: Fraction,
-    neighbours: Neighbours,
-    keys: RecordKey,
+    released: WordsReleased, settings: TimeSettings, steps: Steps, epsilon: Fraction
 ) -> tuple[TimeLaw, tuple[Query, ...]]:
-    """The law of times beside a law of words that was released before, and the queries that it cost.
-
-    `words` are some of the released law of words, drawn with the release's key: rows are chosen by them, and a run that
-    is made again chooses the same. `cut`: whether longer words count with their first events, or not at all. `persons`
-    is by the released tables of words, ε that of times.
-    """
-    grid, (codes, lengths) = settings.grid, words
-    queries = dict(
-        zip(("durations", "cycle", "clock", "weekday", "weeks"), time_queries(epsilon, neighbours), strict=True)
+    """The law of times beside a law of words that was released before, and the queries that it cost."""
+    support, symbols, keys, grid = released.support, released.symbols, released.keys, settings.grid
+    durations, cycle, clock, weekday, weeks = queries = time_queries(epsilon, released.neighbours)
+    true = PersonTimes.gathered(
+        released.read, steps, settings, shortest=support.shortest, longest=support.longest, cut=released.cut
     )
-    true = PersonTimes.gathered(read, steps, settings, shortest=support.shortest, longest=support.longest, cut=cut)
-    people = max(FEWEST_PERSONS, persons)
+    codes, lengths = released.words
+    people = max(LIMITS.now.fewest_persons, released.persons)
 
     own_grid = steps.waits or grid
     weight = expected_weights(steps, codes, lengths, people)
-    rows = Rows.chosen(steps, weight, OWN_ROW * queries["durations"].deviation)
+    rows = Rows.chosen(steps, weight, LIMITS.now.own_row * durations.deviation)
     bins = len(own_grid)
-    names = duration_names(rows, steps, symbols, own_grid)
-    durations = queries["durations"].released(true.durations(rows, bins), keys, cells=names)
+    of_waits = durations.released(
+        true.durations(rows, bins), keys, cells=duration_names(rows, steps, symbols, own_grid)
+    )
     cycle_names = [cell_name([name]) for name in names_of_bins(grid)]
-    cycles = queries["cycle"].released(true.cycles(len(grid)), keys, cells=cycle_names)
-    cycle = smoothed_law(cycles.values, cycles.deviation)
-    waits = wait_laws(durations, rows, bins, longest=cycle if steps.waits is None else None)
+    cycles = _smoothed(cycle.released(true.cycles(len(grid)), keys, cells=cycle_names))
+    waits = wait_laws(of_waits, rows, bins, longest=cycles if steps.waits is None else None)
 
-    long = grid.from_lower(LONG)
+    long = grid.from_lower(LIMITS.now.long)
     long_share = waits[rows.of_move] @ long if steps.metres is None else np.zeros(len(rows.of_move))
-    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, CLOCK_ROW * queries["clock"].deviation)
-    clock_count = int(row_of_activity.max(initial=-1)) + 1
-    sums = true.clocks(row_of_activity, long, clock_count)
-    clock = queries["clock"].released(sums, keys, cells=clock_names(row_of_activity, symbols, grid))
-    hours = clock.values.reshape(-1, 24)
-    common = smoothed_law(hours[1:].sum(axis=0), clock.deviation * np.sqrt(max(clock_count, 1)), circular=True)
-    common = (common + FLOOR) / (1 + 24 * FLOOR)
+    least = LIMITS.now.clock_row * clock.deviation
+    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, least)
+    count = int(row_of_activity.max(initial=-1)) + 1
+    sums = true.clocks(row_of_activity, long, count)
+    hours = clock.released(sums, keys, cells=clock_names(row_of_activity, symbols, grid)).values.reshape(-1, 24)
+    common = smoothed_law(hours[1:].sum(axis=0), clock.deviation * np.sqrt(max(count, 1)), circular=True)
+    common = (common + LIMITS.now.floor) / (1 + 24 * LIMITS.now.floor)
 
-    day_long = grid.from_lower(DAY_LONG)
-    weekday = queries["weekday"].released(true.weekdays(day_long), keys, cells=weekday_names(grid))
-    days = weekday.values.reshape(2, 7)
+    of_days = true.weekdays(grid.from_lower(LIMITS.now.day_long))
+    days = weekday.released(of_days, keys, cells=weekday_names(grid)).values.reshape(2, 7)
     week_names = [cell_name([name]) for name in settings.period.week_names()]
-    weeks = queries["weeks"].released(true.weeks(settings.period), keys, cells=week_names)
     even = np.full(7, 1 / 7)
     times = TimeLaw(
         settings=settings,
         steps=steps,
         rows=rows.of_move,
         waits=waits,
-        cycle=cycle,
+        cycle=cycles,
         row_of_activity=row_of_activity,
         hours=np.array([tilted(row, common, clock.deviation) for row in hours[1:]]).reshape(-1, 24),
         start_hours=smoothed_law(hours[0], clock.deviation, circular=True),
         start_weekdays=tilted(days[0], even, weekday.deviation),
         weekdays=tilted(days[1], even, weekday.deviation),
-        weeks=smoothed_law(weeks.values, weeks.deviation),
+        weeks=_smoothed(weeks.released(true.weeks(settings.period), keys, cells=week_names)),
     )
-    return times, tuple(queries.values())
+    return times, queries
+
+
+def _smoothed(table: NoisyTable) -> Floats:
+    return smoothed_law(table.values, table.deviation)
 
 
 def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | None = None) -> Floats:
@@ -221,7 +202,7 @@ def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | Non
     if longest is not None:
         beyond = np.minimum(*(np.cumsum(law[::-1])[::-1] for law in (common, longest)))
         common = -np.diff(beyond, append=0.0)
-    common = np.maximum(common, FLOOR)
+    common = np.maximum(common, LIMITS.now.floor)
     common /= common.sum()
     parents: dict[int, Floats] = {-1: common}
     for group in sorted({*rows.group.tolist()} - {-1}):
@@ -247,7 +228,7 @@ def tilted(row: Floats, parent: Floats, deviation: float) -> Floats:
     size = total * parent
     with np.errstate(divide="ignore"):
         steps = np.where(row > size, np.log(np.maximum(row, 1e-300) / np.maximum(size, 1e-300)), 0.0)
-    for _ in range(_NEWTON):  # from above, where the function is positive and convex: each step stays above the root
+    for _ in range(LIMITS.now.newton):  # from above, where the function is positive and convex: no step passes the root
         grown = size * np.exp(np.minimum(steps, 700.0))
         steps = steps - (grown + deviation * steps - row) / (grown + deviation)
     shrunk = size * np.exp(np.minimum(steps, 700.0))
@@ -287,24 +268,12 @@ def _kernel(size: int, width: int | None, circular: bool) -> Floats:
     return np.asarray(kernel / kernel.sum(axis=1, keepdims=True))
 
 
-CANDIDATES = 48
-FITTED_ON = 2000
-"""The least number of words that the choice among candidates is fitted on, however few are asked for."""
-_MOST_FITTED = 10_000
-_ROUNDS, _STEP, _STEEPEST, _SLACK = 60, 0.7, 8.0, 1e-4
-_AT_ONCE = 1_000_000
-"""Waits that are drawn together: it bounds memory."""
-NEAR, FAR = 12 * HOUR, 7 * DAY // 2
-"""How far long waits move to a likely hour, and those of two days and more to a likely day."""
-_FAR_FROM = 2 * DAY
-
-
 def draw_times(law: TimeLaw, codes: Codes, lengths: Lengths, count: int, bits: BitSource) -> Indices:
     """The instants of the events of the first `count` words, in seconds since 1970.
 
-    For a good choice among candidates there are at least `FITTED_ON` words, one after the other.
+    For a good choice among candidates there are at least `fitted_words` words, one after the other.
     """
-    fitted = min(len(lengths), max(count, FITTED_ON), _MOST_FITTED)
+    fitted = min(len(lengths), max(count, LIMITS.now.fitted_words), LIMITS.now.most_fitted_words)
     tilt = _fitted_tilt(law, codes, lengths, fitted, bits)
     total = int(lengths[:count].sum())
     waits = np.zeros(total, dtype=np.int64)
@@ -323,7 +292,10 @@ def _blocks(lengths: Lengths) -> Iterator[tuple[int, int]]:
     begin = 0
     while begin < len(lengths):
         before = int(ends[begin - 1]) if begin else 0
-        stop = max(begin + 1, int(np.searchsorted(ends, before + _AT_ONCE // CANDIDATES, side="right")))
+        stop = max(
+            begin + 1,
+            int(np.searchsorted(ends, before + LIMITS.now.waits_at_once // LIMITS.now.candidates, side="right")),
+        )
         yield begin, stop
         begin = stop
 
@@ -347,12 +319,12 @@ class _Candidates:
         word, at = waits_of(lengths[begin:stop])
         local = codes[first : first + len(word)]
         move = law.steps.number(local[at - 1], local[at])
-        random = bits.words(len(at) * CANDIDATES).reshape(len(at), CANDIDATES)
+        random = bits.words(len(at) * LIMITS.now.candidates).reshape(len(at), LIMITS.now.candidates)
         which = (random >> np.uint64(32)).astype(np.float64) * 2.0**-32
         within = (random & np.uint64(0xFFFFFFFF)).astype(np.float64) * 2.0**-32
         grid = law.steps.waits or law.settings.grid
         rows = law.rows[move]
-        bins = np.empty((len(at), CANDIDATES), dtype=np.int64)
+        bins = np.empty((len(at), LIMITS.now.candidates), dtype=np.int64)
         for row in np.unique(rows).tolist():
             inside = rows == row
             ends = np.cumsum(law.waits[row])
@@ -360,7 +332,7 @@ class _Candidates:
         waits = _inside(grid, bins, within)
         if law.steps.metres is not None:
             waits = np.rint(law.steps.seconds(move[:, None], waits.astype(np.float64) + within)).astype(np.int64)
-        sums = np.zeros((stop - begin, CANDIDATES), dtype=np.int64)
+        sums = np.zeros((stop - begin, LIMITS.now.candidates), dtype=np.int64)
         if len(at):
             heads = np.flatnonzero(np.concatenate([[True], word[at][1:] != word[at][:-1]]))
             sums[word[at][heads]] = np.add.reduceat(waits, heads, axis=0)
@@ -393,10 +365,12 @@ def _fitted_tilt(law: TimeLaw, codes: Codes, lengths: Lengths, words: int, bits:
     # how many versions of each word are in each bin: the same in every round
     counts = np.zeros((len(bins), len(grid) + 1))
     np.add.at(counts, (np.repeat(np.arange(len(bins)), bins.shape[1]), bins.reshape(-1)), 1.0)
-    for _ in range(_ROUNDS):
+    limits = LIMITS.now
+    for _ in range(limits.tilt_rounds):
         weights = counts * np.exp(tilt)
         now = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
-        tilt = np.clip(tilt + _STEP * np.log((target + _SLACK) / (now + _SLACK)), -_STEEPEST, _STEEPEST)
+        step = limits.tilt_step * np.log((target + limits.tilt_slack) / (now + limits.tilt_slack))
+        tilt = np.clip(tilt + step, -limits.steepest_tilt, limits.steepest_tilt)
     return tilt
 
 
@@ -429,12 +403,14 @@ def _at_likely_hours(
     instants[first[going]] = starts[going]
     edges = np.array(grid.edges, dtype=np.int64)
     bins = grid.bins(waits)
-    long = np.zeros(len(waits), dtype=np.bool_) if law.steps.metres is not None else grid.from_lower(LONG)[bins]
+    long = (
+        np.zeros(len(waits), dtype=np.bool_) if law.steps.metres is not None else grid.from_lower(LIMITS.now.long)[bins]
+    )
     for position in range(1, int(lengths.max(initial=0))):
         going = going[lengths[going] > position]
         at = first[going] + position
         for far in (False, True):
-            moved = at[long[at] & ((waits[at] >= _FAR_FROM) == far)]
+            moved = at[long[at] & ((waits[at] >= LIMITS.now.far_from) == far)]
             for piece in np.array_split(moved, max(1, len(moved) // 4096)):
                 if len(piece):
                     low, high = edges[bins[piece]], edges[bins[piece] + 1] - 1
@@ -448,7 +424,7 @@ def _moved(
     bits: BitSource,
 ) -> Indices:  # fmt: skip
     """Each wait moved to a second of a likely hour, inside its bin and not too far away."""
-    reach = FAR if far else NEAR
+    reach = LIMITS.now.far if far else LIMITS.now.near
     least, most = np.maximum(low, wait - reach), np.minimum(high, wait + reach)
     clock = law.settings.clock
     shift = clock.offsets(np.minimum(before + wait, LAST_SECOND))
@@ -459,7 +435,7 @@ def _moved(
     seconds = np.maximum(to_wait - from_wait + 1, 0)
     likely = law.hours[law.row_of_activity[codes]]
     weight = np.take_along_axis(likely, hour_of(begin * HOUR), axis=1) * seconds
-    by_day = low >= DAY_LONG
+    by_day = low >= LIMITS.now.day_long
     weight = np.where(by_day[:, None], weight * law.weekdays[weekday_of(begin * HOUR)], weight)
     nothing = weight.sum(axis=1) <= 0
     slot = column_of(weight, bits.fractions(len(wait)))

@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, summed
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.central.word_law import Support
 from symveil.estimation.table import Indices
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.times import DAY, HOUR, Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
+from symveil.models.times import Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.numbers.rationals import spelled
+from symveil.randomness import RecordKey
 
 TIME_SHARES = {
     "durations": Fraction(50, 100),
@@ -36,13 +38,6 @@ TIME_SHARES = {
 """What each table gets of the ε of times."""
 USUAL_TIME_SHARE = Fraction(2, 5)
 """Of ε, for times."""
-LONG, DAY_LONG = 4 * HOUR, DAY
-"""From which lower edge of its bin on a wait is long, and long enough that its weekday is learned."""
-OWN_ROW, CLOCK_ROW = 4.0, 8.0
-"""A row needs so many deviations of the noise in expected weight."""
-JUDGED_BY = 5000
-"""Words of the released law by which rows are chosen."""
-FEWEST_PERSONS = 50.0
 WORDS_NAME = b"times: words that rows are chosen by"
 """Of the stream of random bits that they are drawn from."""
 PACE = WaitGrid((0, 28, 36, 45, 60, 72, 90, 120, 144, 180, 240, 360, 720, 1800, 3600))
@@ -220,12 +215,12 @@ def row_rule(steps: Steps) -> dict[str, object]:
     It has the lengths of links, because they decide the bins of waits, which their names do not say.
     """
     return {
-        "own row": OWN_ROW,
+        "own row": LIMITS.now.own_row,
         "rows named": "among all",
-        "clock row": CLOCK_ROW,
-        "words": JUDGED_BY,
-        "persons": FEWEST_PERSONS,
-        "long": [LONG, DAY_LONG],
+        "clock row": LIMITS.now.clock_row,
+        "words": LIMITS.now.judging_words,
+        "persons": LIMITS.now.fewest_persons,
+        "long": [LIMITS.now.long, LIMITS.now.day_long],
         "pace": list(PACE.edges),
         "metres": None if steps.metres is None else digest_of_names(steps.metres.tolist()),
         "shares": {name: spelled(share) for name, share in TIME_SHARES.items()},
@@ -340,6 +335,37 @@ class PersonTimes:
         return summed(week, Entries(self.starting[inside], week, week).each_alike(), period.weeks)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordsReleased:
+    """What tables beside a released law of words stand on: the law, the file, and how it is asked.
+
+    Parameters
+    ----------
+    support, symbols
+        The moves and the lengths, and the names of symbols.
+    words
+        Some words of the law, drawn with the release's key: rows are chosen by them, and a run that is made again
+        chooses the same.
+    persons
+        How many persons there are, by released tables.
+    read
+        Reads all legal words with what is beside their symbols; their groups are persons.
+    cut
+        Whether longer words count with their first events, or not at all.
+    neighbours, keys
+        Between which files, and where noise comes from.
+    """
+
+    support: Support
+    symbols: Sequence[str]
+    words: tuple[Codes, Lengths]
+    persons: float
+    read: Read
+    cut: bool
+    neighbours: Neighbours
+    keys: RecordKey
+
+
 def expected_weights(steps: Steps, codes: Codes, lengths: Lengths, persons: float) -> NDArray[np.float64]:
     """The weight that each move is expected to have as a row of its own, by some words of a law."""
     word, at = waits_of(lengths)
@@ -407,13 +433,17 @@ def duration_names(rows: Rows, steps: Steps, symbols: Sequence[str], grid: WaitG
 
 def clock_names(row_of_activity: Indices, symbols: Sequence[str], grid: WaitGrid) -> list[bytes]:
     """The cells of hours: starts, or the activities of a row, and an hour."""
-    parts = ["start", *(f"{row} {_long_name(grid, LONG)}" for row in row_names(row_of_activity, symbols))]
+    parts = ["start", *(f"{row} {_long_name(grid, LIMITS.now.long)}" for row in row_names(row_of_activity, symbols))]
     return [cell_name([part, hour]) for part in parts for hour in range(24)]
 
 
 def weekday_names(grid: WaitGrid) -> list[bytes]:
     """The cells of weekdays."""
-    return [cell_name([part, day]) for part in ("start", f"wait {_long_name(grid, DAY_LONG)}") for day in range(7)]
+    return [
+        cell_name([part, day])
+        for part in ("start", f"wait {_long_name(grid, LIMITS.now.day_long)}")
+        for day in range(7)
+    ]
 
 
 def _long_name(grid: WaitGrid, least: int) -> str:

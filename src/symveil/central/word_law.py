@@ -21,15 +21,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import MOST_CELLS, Cells, cells_of
+from symveil.central.cells import Cells, cells_of
+from symveil.central.limits import LIMITS
 from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.table import Indices
 from symveil.languages.graph import WordGraph
 from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
-
-MOST_SUMS = 50_000_000
-"""Numbers that the forward pass keeps: symbols × zones × positions."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,10 +79,10 @@ class Support:
             )
         zones = symbols if zone is None else int(zone.max(initial=-1)) + 1
         sums, pairs = symbols * zones * longest, max(zones**2, phases * symbols**2 if graph is None else 0)
-        if sums > MOST_SUMS or pairs > MOST_CELLS:
+        if sums > LIMITS.now.sums or pairs > LIMITS.now.cells:
             raise TooLargeError(
-                f"learn: expected at most {MOST_SUMS:,} symbols x zones x lengths and {MOST_CELLS:,} pairs, found "
-                f"{sums:,} and {pairs:,}; give a graph of the moves, fewer zones or shorter lengths"
+                f"learn: expected at most {LIMITS.now.sums:,} symbols x zones x lengths and {LIMITS.now.cells:,} "
+                f"pairs, found {sums:,} and {pairs:,}; give a graph of the moves, fewer zones or shorter lengths"
             )
         if graph is None:
             source, target = (each.reshape(-1) for each in np.indices((symbols, symbols)))
@@ -138,8 +136,6 @@ class Support:
 
 Floats = NDArray[np.float64]
 Parameters = dict[str, Floats]
-_DENSE = 4
-"""Where a move in so many exists of all pairs of symbols, pairs are reckoned with instead of moves."""
 FEATURES = ("moves", "starts", "ends", "od", "lengths")
 """The tables that a law is fitted to, and the names of its parameters."""
 
@@ -281,7 +277,7 @@ class Trellis:
         support, zones = self.support, self.support.zones
         results = np.zeros((2, support.phases, len(support.source)))
         positions = range(support.longest - 1)
-        if zones == 1 and support.symbols**2 <= _DENSE * len(support.source):
+        if zones == 1 and support.symbols**2 <= LIMITS.now.dense * len(support.source):
             # all pairs of symbols at once, over all positions of a phase: one product of two matrices
             for phase in range(support.phases):
                 own = [position for position in positions if support.phase(position) == phase]
@@ -314,8 +310,6 @@ def no_parameters(support: Support) -> Parameters:
 
 
 _BITS = 53
-_WEIGHTS_AT_ONCE = 8_000_000
-"""Of the choices of one step, for all words that are drawn together: it bounds memory."""
 _END = -1
 
 
@@ -323,7 +317,7 @@ def draw_words(trellis: Trellis, count: int, bits: BitSource) -> tuple[Codes, Le
     """So many words, one after the other, with their lengths."""
     support = trellis.support
     widest = int(np.bincount(support.source, minlength=1).max(initial=0))
-    at_once = max(1, _WEIGHTS_AT_ONCE // (widest + support.longest + 1))
+    at_once = max(1, LIMITS.now.weights_at_once // (widest + support.longest + 1))
     backward = [sums[:, : support.zones] for sums in trellis.backward()]
     parts = [_drawn(trellis, backward, min(at_once, count - begin), bits) for begin in range(0, max(count, 1), at_once)]
     return np.concatenate([codes for codes, _ in parts]), np.concatenate([lengths for _, lengths in parts])

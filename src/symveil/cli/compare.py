@@ -22,7 +22,7 @@ _USUAL = "2..5"
 @command("compare", example='symveil compare examples/trips.csv private.csv --separator "|" --out report.html')
 @click.argument("true", metavar="TRUE", type=PATH)
 @click.argument("private", metavar="PRIVATE", type=PATH)
-@out_option("The report, as HTML, readable for you only: it depends on the secret sequences", required=False)
+@out_option("The report, as HTML: for you only", required=False)
 @named_options("places", "zones")
 @number_option("--top", "N", text="How many patterns count; of a table, how many rows.", default=100)
 @click.option(

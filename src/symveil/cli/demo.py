@@ -22,7 +22,7 @@ from symveil.errors import InputError
     type=PATH,
     default=Path("demo-out"),
     show_default=True,
-    help="The folder of the report and the private trips; files of their names are replaced.",
+    help="The folder of the report and the private trips.",
 )
 @json_option
 def demo_command(out: Path, as_json: bool) -> None:

@@ -39,7 +39,7 @@ from symveil.estimation.statistics import CHOICES
 @choice_option(
     "--target",
     of=("file", "population"),
-    text="These sequences, or as many of the population that they are a sample of.",
+    text="These sequences, or the population that they are a sample of.",
 )
 @click.option("--cluster", metavar="COL", help="A kept column: sequences with the same value belong together.")
 @click.option("--assume", metavar="chain", help="For online releases: the true sequences come from a Markov chain.")
@@ -48,7 +48,7 @@ from symveil.estimation.statistics import CHOICES
 @out_option("All rows, as .csv, .parquet or .json", required=False)
 @named_options("spreadsheet_safe")
 @file_option("--plot", text="A picture (.svg): bars with intervals, a table of pairs, or with --places a map.")
-@file_option("--places", text="Where symbols lie: CSV with symbol, x, y. The picture has flows on the map then.")
+@file_option("--places", text="Where symbols lie: CSV with symbol, x, y; draws flows on a map.")
 @json_option
 def estimate_command(
     private: Path,

@@ -32,15 +32,11 @@ def _pictures() -> type[Pictures]:
 
 @command("explain", example="symveil explain abcab --alphabet abc --epsilon 2 --mechanism permute-and-flip")
 @optional_word_options
-@number_option("--length", "N", text="Without a word: the public length of the words averaged over.")
-@number_option(
-    "--count", "N", text="Also say what an attacker guesses who sees N private versions of the same word.", default=1
-)
+@number_option("--length", "N", text="Without a word: the length of the words averaged over.")
+@number_option("--count", "N", text="Also what an attacker guesses from N private versions of the word.", default=1)
 @mechanism_options_without_epsilon
 @options_of(_pictures)
-@click.option(
-    "--compare", is_flag=True, help="Without a word: the expected error of every mechanism at each epsilon, too."
-)
+@click.option("--compare", is_flag=True, help="Without a word: also the expected error of every mechanism.")
 @json_option
 def explain_command(
     source: WordOptions,

@@ -50,13 +50,13 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
     "--for",
     "compares",
     type=OneOf(["words", "persons"]),
-    help="What the grant pays for. words: releases of sequences; persons: count and learn, where a person is added or "
-    "removed. Without it the grant is for what the ledger was used for first.",
+    help="What the grant pays for: releases of sequences, or count and learn; by default what the ledger was used for "
+    "first.",
 )
 @click.option(
     "--adjacency",
     metavar="B|all",
-    help="Budgets of this ledger are for words this close: charges that promise less are refused.",
+    help="Budgets are for words this close: charges that promise less are refused.",
 )
 @click.option(
     "--metric", type=OneOf(["hamming", "levenshtein"]), help="What close means there: hamming, unless another is named."

@@ -35,12 +35,12 @@ from symveil.errors import InputError
     *(*WIDE_FORM, *EVENTS, "keep", "person"),
     *("ledger", "over_budget", "on_unknown", "release_id", "again", *ENGINE),
 )
-@file_option("--report", text="Also write one page about the release for those who decide (.html); public facts only.")
+@file_option("--report", text="Also write a page with public facts about the release (.html).")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="With --ledger: who would be charged what, what a year would cost, and which answers estimate will be able to "
-    "give; nothing is drawn, charged or written.",
+    help="With --ledger: show who would pay what, what a year would cost, and which answers estimate could give; "
+    "change nothing.",
 )
 @named_options("unsafe_report_true_error", *SIZES, "thin", "spreadsheet_safe", "start", "time_step")
 @time_option

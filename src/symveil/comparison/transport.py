@@ -130,7 +130,7 @@ def log_similarity(true: CodedWords, private: CodedWords, *, most_pairs: int = M
     2022). Two empty words are at distance 0. It is equal to an exact solver's value on the same matrix. The published
     code is not: TraVaS' `emd_utility` and p-privacy-qt's `emd_distance_pyemd` hand pyemd a matrix whose i-th row is
     the i-th variant of one log and whose i-th column is the i-th variant of the other, and pyemd takes row i and
-    column i for the same thing, between which it moves for nothing (docs/compare.md shows it). pm4py's
+    column i for the same thing, between which it moves for nothing (docs/statistics.md shows it). pm4py's
     `earth_mover_distance` numbers all variants once, so it is right wherever leaving in place what both logs have is
     cheapest, which it mostly is: the normalised distance is no metric.
 

@@ -29,14 +29,13 @@ from numpy.typing import NDArray
 
 from symveil.calibration.edit_channel import ChannelParameters, inserted_above, mean_inserted
 from symveil.errors import InputError
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.substitution_tables import USEFUL, transition_table
+from symveil.estimation.substitution_tables import transition_table
 from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors, projected
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 
-SMALLEST_UNCHANGED = 0.02
-"""κ − σ/(m−1) below which nothing can be said about symbols."""
 _NEGLIGIBLE = 1e-18
 
 
@@ -82,7 +81,7 @@ class EditNoise:
     @property
     def usable(self) -> bool:
         """Whether symbols can be estimated: not too many are deleted, and enough stay unchanged."""
-        return self.deletion < 0.5 and self.unchanged >= SMALLEST_UNCHANGED
+        return self.deletion < 0.5 and self.unchanged >= LIMITS.now.least_unchanged
 
     @property
     def farthest(self) -> int:
@@ -91,7 +90,6 @@ class EditNoise:
 
 
 Floats = NDArray[np.float64]
-_DENSE = 1 << 21
 
 
 class EditTables(TableEstimator):
@@ -113,7 +111,7 @@ class EditTables(TableEstimator):
 
     def _add(self, batch: Batch) -> None:
         if self._statistic.kind in ("first", "last"):
-            step = max(1, _DENSE // self._noise.symbols)
+            step = max(1, LIMITS.now.dense_cells // self._noise.symbols)
             for start in range(0, len(batch.lengths), step):
                 wanted = np.zeros(len(batch.lengths), dtype=np.bool_)
                 wanted[start : start + step] = True
@@ -342,7 +340,7 @@ def lengths_can_be_estimated(parameters: ChannelParameters, released: Floats, co
 def _of_use(released: Floats, indicators: Floats, confidence: float) -> NDArray[np.bool_]:
     """Which lengths have an interval of some use: from 0 on, as long as none is too wide."""
     half = factors(confidence, cells=1, freedom=None)[0] * np.sqrt(released @ indicators**2)
-    return np.asarray(np.cumsum(half > USEFUL * released.sum()) == 0)
+    return np.asarray(np.cumsum(half > LIMITS.now.useful * released.sum()) == 0)
 
 
 class EditLengths(TableEstimator):

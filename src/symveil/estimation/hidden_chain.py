@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import FEWEST, EstimatedTable, Variances, shares_of_rows
+from symveil.estimation.table import EstimatedTable, Variances, shares_of_rows
 from symveil.languages.graph import WordGraph
 from symveil.numbers.rationals import percent
 from symveil.trellis.passes import Trellis, scaled_backward, scaled_forward, scaled_through_edges, scaled_total
@@ -26,15 +27,6 @@ from symveil.trellis.semirings import FLOATS
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-_NUMBERS_AT_ONCE = 4_000_000
-"""How many numbers an array over edges and words may have."""
-_FEWEST_ROUNDS, MOST_ROUNDS = 12, 400
-_MOST_PRODUCTS = 5_000_000_000
-"""How many products of an edge and a symbol all rounds from one start may take: some minutes. Large files have fewer
-rounds, which a note reports."""
-CLOSE_ENOUGH = 1e-7
-"""The share of all expected steps by which a round may still move them: then it has converged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +83,7 @@ class HiddenChain:
 
     def parts(self, weights: Sequence[Floats], columns: int) -> Iterator[tuple[Indices, Floats]]:
         """Words as rows of emissions, and how often each counts: as many as arrays of so many columns may have."""
-        many = max(1, _NUMBERS_AT_ONCE // max(columns, 1))
+        many = max(1, LIMITS.now.numbers_at_once // max(columns, 1))
         for own, weight in zip(self.released, weights, strict=True):
             for begin in range(0, len(own.emission), many):
                 yield own.emission[begin : begin + many], weight[begin : begin + many]
@@ -165,7 +157,7 @@ class HiddenChain:
         Roland 2008, SQUAREM) and kept if the likelihood has not fallen.
         """
         chances, done, converged = start, 0, False
-        rounds = min(MOST_ROUNDS, max(_FEWEST_ROUNDS, _MOST_PRODUCTS // max(self.work, 1)))
+        rounds = min(LIMITS.now.rounds, max(LIMITS.now.fewest_rounds, LIMITS.now.products // max(self.work, 1)))
         steps, best = self.expected_steps(chances, weights)
         while done < rounds:
             one = self.normalised(steps)
@@ -173,7 +165,7 @@ class HiddenChain:
             two = self.normalised(second_steps)
             done += 2
             moved = float(np.abs(second_steps - steps).sum()) / max(float(second_steps.sum()), 1.0)
-            if moved < CLOSE_ENOUGH:
+            if moved < LIMITS.now.converged:
                 chances, steps, best, converged = one, second_steps, second_best, True
                 break
             farther = self._lengthened(chances, one, two)
@@ -199,13 +191,6 @@ class HiddenChain:
         return two
 
 
-MOST_WORK = 4_000_000_000
-"""How many products a table may take: some minutes."""
-_MOST_PATHS = 2_000_000
-_FAR_APART = 0.05
-"""Two starting points whose tables differ by more than this share have not found the same chain."""
-
-
 class ChainTables:
     """The table of one statistic, expected given a chain.
 
@@ -224,10 +209,10 @@ class ChainTables:
         self._symbols = len(chain.graph.alphabet)
         if statistic.kind in ("od", "presence"):
             begins = len(chain.graph.edges(chain.graph.start)) if statistic.kind == "od" else self._symbols
-            if chain.work * begins > MOST_WORK:
+            if chain.work * begins > LIMITS.now.chain_work:
                 raise InputError(
                     f"estimate: expected a model and a file small enough for {statistic.name} by a chain "
-                    f"({MOST_WORK:,} products), found {chain.work * begins:,}; leave `assume` out"
+                    f"({LIMITS.now.chain_work:,} products), found {chain.work * begins:,}; leave `assume` out"
                 )
 
     def table(self, chances: Floats, weights: Sequence[Floats]) -> Floats:
@@ -273,10 +258,10 @@ class ChainTables:
         paths = np.arange(graph.edge_count)[None, :]
         for _ in range(order - 1):
             after = graph.target[paths[-1]]
-            if int(graph.degrees[after].sum()) > _MOST_PATHS:
+            if int(graph.degrees[after].sum()) > LIMITS.now.paths:
                 raise InputError(
-                    f"estimate: expected a model with at most {_MOST_PATHS:,} paths of {order} symbols, found more; "
-                    "use a smaller order"
+                    f"estimate: expected a model with at most {LIMITS.now.paths:,} paths of {order} symbols, found "
+                    "more; use a smaller order"
                 )
             path, edge = graph.expand(after)
             paths = np.concatenate([paths[:, path], edge[None, :]])
@@ -324,16 +309,16 @@ class ChainTables:
         best = max(fits, key=lambda fit: fit.log_likelihood)
         apart = max(float(np.abs(fit.steps - best.steps).sum()) / max(best.steps.sum(), 1.0) for fit in fits)
         whole = self._as_reported(self.table(best.chances, weights))
-        notes, alike = [_how(best)], apart <= _FAR_APART
+        notes, alike = [_how(best)], apart <= LIMITS.now.far_apart
         if not alike:
             notes.append(
                 f"no intervals: two starting points led to chains that differ by {percent(apart)} of all steps, so "
                 "this file does not tell which is right"
             )
-        bounded = alike and best.converged and len(sizes) >= FEWEST
-        if len(sizes) < FEWEST:
-            notes.append(f"no intervals: they need at least {FEWEST} sequences or clusters")
-        elif bounded and len(sizes) * best.rounds * chain.work > MOST_WORK:
+        bounded = alike and best.converged and len(sizes) >= LIMITS.now.fewest_groups
+        if len(sizes) < LIMITS.now.fewest_groups:
+            notes.append(f"no intervals: they need at least {LIMITS.now.fewest_groups} sequences or clusters")
+        elif bounded and len(sizes) * best.rounds * chain.work > LIMITS.now.chain_work:
             bounded = False
             notes.append("no intervals: the file and the model are too large to find the chain again for each group")
         values = np.zeros(self._shape)

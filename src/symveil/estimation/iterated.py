@@ -15,24 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.errors import InputError
-from symveil.estimation.table import (
-    FEWEST,
-    EstimatedTable,
-    RowShares,
-    Variances,
-    group_variance,
-    projected,
-    shares_of_rows,
-)
+from symveil.estimation.limits import LIMITS
+from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
 from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 
 Floats = NDArray[np.float64]
-
-LEAST_AGREEMENT, SURE_AGREEMENT, MOST_THETA = 0.2, 0.9, 0.4
-LEAST_SIGNAL = 0.1
-"""A smaller share of signal in the first step is none."""
-_SPLITS = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,10 +35,10 @@ class Iterates:
     seed: int
 
     def __post_init__(self) -> None:
-        if len(self.sizes) < FEWEST:
+        if len(self.sizes) < LIMITS.now.fewest_groups:
             raise InputError(
-                f"estimate: expected at least {FEWEST} sequences or clusters to compare with each other, found "
-                f"{int(self.sizes.sum())}"
+                f"estimate: expected at least {LIMITS.now.fewest_groups} sequences or clusters to compare with each "
+                f"other, found {int(self.sizes.sum())}"
             )
 
     @property
@@ -67,14 +55,14 @@ class Iterates:
         """‖δ₁‖/‖δ₀‖, by products of two halves of the words, in which noise cancels; 0.4 where that is noise."""
         sizes = [self._square(each, scale) for each in (self.first_steps, self.second_steps)]
         if any(size is None for size in sizes):
-            return MOST_THETA
+            return LIMITS.now.theta
         return float(np.sqrt((sizes[1] or 0.0) / (sizes[0] or 1.0)))
 
     def _square(self, steps: Floats, scale: Floats) -> float | None:
         """Σ δ^A·δ^B/c over random halves A and B of the groups; None where it is not surely above 0."""
         results, total = [], steps.sum(axis=0)
         bits = NotPrivateSeededBits(self.seed + 1)
-        for _ in range(_SPLITS):
+        for _ in range(LIMITS.now.splits):
             half = np.argsort(bits.words(len(steps)), kind="stable")[: len(steps) // 2]
             one = steps[half].sum(axis=0)
             results.append(4 * float((one * (total - one) / scale).sum()))
@@ -92,7 +80,7 @@ class Iterates:
     def warnings(self) -> tuple[str, ...]:
         """Where next to nothing of the first step is signal, and noise is not small either: it stays as it is."""
         alpha = self.shrinkage(np.maximum(self.sums[0].sum(axis=0), 1.0))
-        if alpha >= LEAST_SIGNAL or self.agreement >= SURE_AGREEMENT:
+        if alpha >= LIMITS.now.least_signal or self.agreement >= LIMITS.now.sure_agreement:
             return ()
         return (
             f"the noise could not be undone (shrinkage {alpha:.2f}): these are the numbers of the private file as it "
@@ -106,14 +94,14 @@ class Iterates:
         scale = np.maximum(released, 1.0)
         theta, alpha = self.theta(scale), self.shrinkage(scale)
         point = released + alpha * self.first_steps.sum(axis=0)
-        bounded = self.agreement >= SURE_AGREEMENT and theta <= MOST_THETA
+        bounded = self.agreement >= LIMITS.now.sure_agreement and theta <= LIMITS.now.theta
         text = f"a second release left {percent(self.agreement, 3)} of the symbols as they were; shrinkage {alpha:.2f}"
         if bounded:
             more = f"intervals have a bias allowance, a heuristic (theta {theta:.2f}): no proof bounds the bias"
         else:
             more = (
-                f"no intervals: they need an agreement of {SURE_AGREEMENT} and theta of at most {MOST_THETA} "
-                f"(found {self.agreement:.2f} and {theta:.2f})"
+                f"no intervals: they need an agreement of {LIMITS.now.sure_agreement} and theta of at most "
+                f"{LIMITS.now.theta} (found {self.agreement:.2f} and {theta:.2f})"
             )
         allowance = 2 * self.second_steps / max(1 - theta, 1e-9)
         return point, self.sums[0] + self.first_steps, allowance, bounded, (text, more)

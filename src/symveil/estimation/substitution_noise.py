@@ -38,16 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.table import Batch
 from symveil.laws.law import DistanceLaw
 from symveil.numbers.once import Memo, computed_once
 
 Floats = NDArray[np.float64]
-
-SMALLEST = 0.01
-"""An eigenvalue below this is taken for zero, unless the file is large enough to average its noise out."""
-LARGE_ENOUGH = 5.0
-"""|λ|·√(number of sequences) from which on it is: then the noise of a share is below about a fifth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +143,7 @@ class SubstitutionNoise:
 
     def usable(self, order: int, length: int, *, sequences: int) -> bool:
         """Whether tables of `order` symbols can be estimated from words of this length; short words have no row."""
-        enough = min(SMALLEST, LARGE_ENOUGH / math.sqrt(max(sequences, 1)))
+        enough = min(LIMITS.now.least_eigenvalue, LIMITS.now.large_enough / math.sqrt(max(sequences, 1)))
         return length < order or all(abs(self.eigenvalue(each, length)) >= enough for each in range(1, order + 1))
 
 
@@ -229,10 +225,6 @@ class WeighedTables:
         return np.asarray(self.counts[cells] * constant, dtype=np.float64)
 
 
-NOISY = 0.05
-"""Below this an eigenvalue of products of two windows makes V̂ too noisy to be used alone (seen in one case)."""
-
-
 class Excess:
     """1/(λ_sλ_t) − 1/λ_{s+t} for words of each length: how far the noise is from independent symbols."""
 
@@ -249,8 +241,8 @@ class Excess:
             return {}
         for length in mixed:
             sizes = [abs(noise.eigenvalue(each, length)) for each in range(order + 1, min(2 * order, length) + 1)]
-            self.known = self.known and min(sizes, default=1.0) >= SMALLEST
-            self.noisy = self.noisy or min(sizes, default=1.0) < NOISY
+            self.known = self.known and min(sizes, default=1.0) >= LIMITS.now.least_eigenvalue
+            self.noisy = self.noisy or min(sizes, default=1.0) < LIMITS.now.noisy
         if not self.known:
             return {}
         total = {}

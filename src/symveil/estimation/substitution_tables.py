@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.substitution_noise import (
     Floats,
@@ -30,7 +31,6 @@ from symveil.estimation.substitution_noise import (
     part,
 )
 from symveil.estimation.table import (
-    FEWEST,
     Batch,
     EstimatedTable,
     RowShares,
@@ -138,7 +138,7 @@ class SubstitutionTables(TableEstimator):
         wanting = ~(closed > 0) | noisy
         if not wanting.any():
             return Variances(values=closed, freedom=None), ()
-        if self.groups >= FEWEST:
+        if self.groups >= LIMITS.now.fewest_groups:
             grouped = group_variance(self._group_sums(), self._sizes)
             values = np.where(wanting, np.maximum(closed, grouped), closed)
             return Variances(values=values, freedom=self.groups - 1, by_group=wanting & (grouped >= closed)), ()
@@ -224,10 +224,6 @@ class LengthTable(TableEstimator):
         )
 
 
-USEFUL = 0.1
-"""A half-width of more than this share of the sequences of a length is of no use."""
-
-
 def growth(noise: SubstitutionNoise, length: int) -> float:
     """E u² of a symbol that is not a: the variance of one word is about its n-th power."""
     absent, present, p, q = _factors(noise, length)
@@ -240,7 +236,7 @@ def useful_length(noise: SubstitutionNoise, length: int, words: int, confidence:
     if length == 0:
         return True
     spread = growth(noise, length) ** length - 1
-    return float(ndtri((1 + confidence) / 2)) * math.sqrt(max(spread, 0.0) * words) <= USEFUL * words
+    return float(ndtri((1 + confidence) / 2)) * math.sqrt(max(spread, 0.0) * words) <= LIMITS.now.useful * words
 
 
 def _factors(noise: SubstitutionNoise, length: int) -> tuple[float, float, float, float]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import Stamps
@@ -312,11 +313,6 @@ class EstimatedTable:
         return ends[0], ends[1], ends[2], ends[3]
 
 
-MOST, FEWEST = 200, 20
-_NUMBERS_STORED = 20_000_000
-"""How many numbers the tables of all groups may have: 160 MB."""
-
-
 def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
     """A group for each of `units` words or clusters: at random, all groups as large as each other as far as possible.
 
@@ -333,19 +329,20 @@ def random_groups(units: int, count: int, seed: int) -> NDArray[np.int64]:
 
 def group_count(units: int, cells: int) -> int:
     """How many groups: as many as there are units, at most 200, and as their tables allow."""
-    return min(MOST, units, _NUMBERS_STORED // max(cells, 1))
+    return min(LIMITS.now.groups, units, LIMITS.now.numbers_stored // max(cells, 1))
 
 
 def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
     """The error where there are too few groups for a variance."""
-    if units < FEWEST:
+    if units < LIMITS.now.fewest_groups:
         return InputError(
-            f"variance: expected at least {FEWEST} {what} to compare with each other, found {units}; "
+            f"variance: expected at least {LIMITS.now.fewest_groups} {what} to compare with each other, found {units}; "
             "use a statistic and a target that need no groups, such as visits with `target='file'`"
         )
+    most = LIMITS.now.numbers_stored // LIMITS.now.fewest_groups
     return InputError(
-        f"statistic: expected a table of at most {_NUMBERS_STORED // FEWEST:,} cells, found {cells:,}; use a smaller "
-        "order, or a smaller alphabet"
+        f"statistic: expected a table of at most {most:,} cells, found {cells:,}; use a smaller order, or a smaller "
+        "alphabet"
     )
 
 
@@ -382,7 +379,7 @@ class TableEstimator(ABC):
 
     def _require_groups(self, cells: int) -> None:
         """Refuse a table of so many cells where groups are too few for a variance."""
-        if self.groups < FEWEST:
+        if self.groups < LIMITS.now.fewest_groups:
             raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=cells)
 
     def _by_groups(self, cells: int) -> Variances:

@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from symveil.errors import InputError
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate
-from symveil.estimation.substitution_noise import LARGE_ENOUGH
 from symveil.estimation.table import EstimatedTable, Variances, projected
 from symveil.laws.event_law import EventLaw
 from symveil.models.alphabet import Codes
@@ -54,7 +54,7 @@ class TimedTables:
     @staticmethod
     def usable(law: EventLaw, events: int, *, by_symbol: bool) -> bool:
         """Whether noise leaves enough of every part of the table: a public rule."""
-        return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LARGE_ENOUGH
+        return TimedTables.least_factor(law, by_symbol=by_symbol) * math.sqrt(events) >= LIMITS.now.large_enough
 
     @staticmethod
     def least_factor(law: EventLaw, *, by_symbol: bool) -> float:
@@ -91,11 +91,10 @@ class TimedTables:
 def refusal(law: EventLaw, events: int, advice: str, *, by_symbol: bool) -> InputError:
     """The message where nothing can be estimated: the public rule, and what would be enough."""
     least = TimedTables.least_factor(law, by_symbol=by_symbol)
-    needed = (
-        "no number of events is enough" if least == 0 else f"{math.ceil((LARGE_ENOUGH / least) ** 2):,} events needed"
-    )
+    enough = LIMITS.now.large_enough
+    needed = "no number of events is enough" if least == 0 else f"{math.ceil((enough / least) ** 2):,} events needed"
     return InputError(
-        f"estimate: expected noise that leaves enough of the table (least factor × √events at least {LARGE_ENOUGH:g}), "
+        f"estimate: expected noise that leaves enough of the table (least factor × √events at least {enough:g}), "
         f"found {least:.2g} × √{events:,}: {needed}; {advice}"
     )
 

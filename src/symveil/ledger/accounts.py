@@ -15,6 +15,7 @@ from symveil.errors import LedgerError, ParameterError
 from symveil.ledger.charging import in_parts
 from symveil.ledger.composition import composed_epsilon, delta_of, histories, spent_deltas
 from symveil.ledger.lifecycle import now
+from symveil.ledger.limits import LIMITS
 from symveil.ledger.statements import Account, BookTotals, Entry, InUnit, OwnBook, Totals
 from symveil.ledger.store import Database, persons_named, shown
 from symveil.ledger.tables import (
@@ -47,8 +48,6 @@ from symveil.ledger.units import (
 )
 from symveil.models.names import person_name
 from symveil.numbers.rationals import Number, exact, spelled
-
-_ROWS_AT_ONCE = 10_000
 
 
 def grant(
@@ -247,7 +246,10 @@ def accounts(database: Database) -> Generator[Account]:
         last = -1
         while True:
             rows = connection.execute(
-                sa.select(*wanted).where(persons.c.number > last).order_by(persons.c.number).limit(_ROWS_AT_ONCE)
+                sa.select(*wanted)
+                .where(persons.c.number > last)
+                .order_by(persons.c.number)
+                .limit(LIMITS.now.rows_at_once)
             ).all()
             if not rows:
                 return

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from symveil.errors import LedgerError, OverBudgetError
 from symveil.ledger.composition import Budget, delta_of, spent_deltas, within_budget
 from symveil.ledger.lifecycle import LedgerRelease, now, release_where, stamp_of
+from symveil.ledger.limits import LIMITS
 from symveil.ledger.store import Database, not_ascii, shown
 from symveil.ledger.tables import Book, book_of, charges, first_use, persons, read_setting, releases, settle
 from symveil.ledger.units import Unit, read_unit, shown_units
@@ -25,8 +26,6 @@ OverBudget = Literal["error", "drop"]
 _REQUESTED = "symveil_asked"
 _DUE = "symveil_due"
 _LARGEST_SUM = 4 * 10**18  # within 64 bits, also when two of them are added
-_NAMES_AT_ONCE = 50_000
-_FEW_NAMES = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -235,7 +234,7 @@ class Charging:
         query = sa.text(f"SELECT name, alike FROM {_DUE} WHERE alike IN :alike").bindparams(  # noqa: S608
             sa.bindparam("alike", expanding=True)
         )
-        for part in in_parts(names, _FEW_NAMES):
+        for part in in_parts(names, LIMITS.now.names_compared):
             due = self._connection.execute(query, {"alike": [folded(name) for name in part]}).all()
             if any(row.name != name and row.alike == folded(name) for row in due for name in part):
                 tell_alike()
@@ -300,8 +299,8 @@ class Charging:
         return [each for each in wanted if spent.get(each[0], Fraction(0)) + own * each[1] > allowed]
 
     def _delete(self, names: list[str]) -> None:
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            part = [{"name": name} for name in names[start : start + _NAMES_AT_ONCE]]
+        for start in range(0, len(names), LIMITS.now.names_at_once):
+            part = [{"name": name} for name in names[start : start + LIMITS.now.names_at_once]]
             self._connection.execute(sa.text(f"DELETE FROM {_DUE} WHERE name = :name"), part)  # noqa: S608
 
     def _write(self, request: Request) -> int:
@@ -387,8 +386,9 @@ def charging(database: Database) -> Iterator[Charging]:
             connection.invalidate()  # its temporary tables go with it
 
 
-def in_parts(names: Iterable[str], size: int = _NAMES_AT_ONCE) -> Iterator[list[str]]:
+def in_parts(names: Iterable[str], size: int | None = None) -> Iterator[list[str]]:
     """Names in lists of bounded length."""
+    size = LIMITS.now.names_at_once if size is None else size
     part: list[str] = []
     for name in names:
         part.append(name)

@@ -11,7 +11,7 @@ claim throughout:
 * the distribution of the sum is computed from positive numbers only or, where it has many points, as
   the inverse Fourier transform of a product of powers, each of which is known in closed form; a bound on
   the error of all floats involved is taken off δ;
-* losses above `_LARGEST_COMPOSED` are added instead: there e^ε over- and underflows, and composing gains
+* losses above `largest_composed` are added instead: there e^ε over- and underflows, and composing gains
   nothing (the loss is ε, up to a chance of e^−ε). So are losses that are too many or too small;
 * the result is never above the sum of the ε.
 
@@ -33,6 +33,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.ledger.limits import LIMITS
 from symveil.ledger.tables import Book, charges, persons, releases
 from symveil.ledger.units import UNIT
 from symveil.numbers.conversions import float_at_least, float_at_most
@@ -40,19 +41,9 @@ from symveil.numbers.rationals import at_least, exact, spelled
 
 _STEP = Fraction(1, 10_000)
 """The finest grid on which losses are rounded upwards."""
-_POINTS = 1 << 20
-"""About how many points of that grid are used; the grid is coarser where losses are large."""
-_MOST_POINTS = 1 << 22
-"""With more the losses are added: composing would take too much memory and time."""
-_DIRECT_POINTS = 1 << 12
-"""Up to so many points sums are computed without a Fourier transform, whose error is too large for a tiny δ."""
 _LOST = 1e-280
 """More than all the chances that are too small for a float."""
-_MOST_KINDS = 64
-"""How many kinds of losses are composed; the smaller rest is added."""
-_LARGEST_COMPOSED = 20
 _SMALLEST_COMPOSED = Fraction(1, UNIT)
-_PERSONS_AT_ONCE = 500
 _FLOAT_ERROR = 32 * 2.0**-53
 """Above the error of the few operations behind each factor of the Fourier transform, which is at most 1."""
 
@@ -161,8 +152,10 @@ def _composed(history: History, delta: float) -> float:
         delta = float_at_most(left)
     if not delta > 0:
         return at_least(added)
-    kinds = {one: times for one, times in parts.items() if _SMALLEST_COMPOSED <= one.epsilon <= _LARGEST_COMPOSED}
-    most = sorted(kinds, key=lambda one: (kinds[one] * one.epsilon, str(one)), reverse=True)[:_MOST_KINDS]
+    kinds = {
+        one: times for one, times in parts.items() if _SMALLEST_COMPOSED <= one.epsilon <= LIMITS.now.largest_composed
+    }
+    most = sorted(kinds, key=lambda one: (kinds[one] * one.epsilon, str(one)), reverse=True)[: LIMITS.now.kinds]
     apart = sum((one.epsilon * times for one, times in parts.items() if one not in set(most)), Fraction(0))
     together = _by_distribution([(one, kinds[one]) for one in most], delta)
     return at_least(added if together is None else min(added, apart + together))
@@ -195,10 +188,10 @@ def _by_distribution(parts: list[tuple[_Loss, int]], delta: float) -> Fraction |
     step, counts = _grid(parts)
     largest = sum(count * times for count, (_, times) in zip(counts, parts, strict=True))
     size = 2 * largest + 1
-    if size > _MOST_POINTS:
+    if size > LIMITS.now.most_points:
         return None
     losses = [(_three_chances(one, n * step), n, times) for (one, times), n in zip(parts, counts, strict=True)]
-    if size <= _DIRECT_POINTS:
+    if size <= LIMITS.now.direct_points:
         chances, error = _summed(losses), _LOST
     else:
         chances, error = _transformed(losses, size)
@@ -215,7 +208,11 @@ def _grid(parts: list[tuple[_Loss, int]]) -> tuple[float, list[int]]:
     total = sum((one.epsilon * times for one, times in parts), Fraction(0))
     shared = reduce(_common_measure, (one.epsilon for one, _ in parts))
     first = parts[0][0].epsilon
-    wanted = shared if 2 * total <= _POINTS * shared else first / max(int(first / max(_STEP, 2 * total / _POINTS)), 1)
+    wanted = (
+        shared
+        if 2 * total <= LIMITS.now.points * shared
+        else first / max(int(first / max(_STEP, 2 * total / LIMITS.now.points)), 1)
+    )
     return float_at_least(wanted), [-int(-one.epsilon // wanted) for one, _ in parts]
 
 
@@ -290,8 +287,8 @@ def _smallest_epsilon(chances: NDArray[np.float64], step: float, delta: float) -
 def within_budget(connection: sa.Connection, budgets: list[Budget], *, loss: str, delta: float, book: Book) -> set[int]:
     """The persons whose composed loss in this book, with the new release, stays within their ε at this δ."""
     covered = set()
-    for start in range(0, len(budgets), _PERSONS_AT_ONCE):
-        part = budgets[start : start + _PERSONS_AT_ONCE]
+    for start in range(0, len(budgets), LIMITS.now.persons_at_once):
+        part = budgets[start : start + LIMITS.now.persons_at_once]
         spent = histories(connection, [budget.person for budget in part], book)
         for budget in part:
             history = defaultdict(int, spent.get(budget.person, {}))

@@ -25,6 +25,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from symveil.errors import LedgerError, SymveilError, reason
+from symveil.ledger.limits import LIMITS
 from symveil.ledger.tables import (
     OLDER,
     VERSION,
@@ -44,7 +45,6 @@ from symveil.models.names import person_name
 
 _MOST_SPENT = 4 * 10**18
 """Above any budget, and within 64 bits also when two of them are added."""
-_ROWS_AT_ONCE = 10_000
 
 
 def persons_named(connection: sa.Connection, name: str) -> list[Any]:
@@ -54,8 +54,8 @@ def persons_named(connection: sa.Connection, name: str) -> list[Any]:
     rows = list(connection.execute(sa.select(*wanted).where(persons.c.name == spelled)).all())
     if connection.info.get(VERSION_OF) != VERSION:
         others = [number for number, own in _old_spellings(connection) if person_name(own) == spelled]
-        for start in range(0, len(others), _ROWS_AT_ONCE):
-            part = others[start : start + _ROWS_AT_ONCE]
+        for start in range(0, len(others), LIMITS.now.rows_at_once):
+            part = others[start : start + LIMITS.now.rows_at_once]
             rows += connection.execute(sa.select(*wanted).where(persons.c.number.in_(part))).all()
     return rows
 
@@ -140,9 +140,6 @@ def _put_together(connection: sa.Connection, number: int, other: int) -> None:
     connection.execute(charges.delete().where(charges.c.person == other))
     connection.execute(grants.update().where(grants.c.person == other).values(person=number))
     connection.execute(persons.delete().where(persons.c.number == other))
-
-
-_PATIENCE = 600  # seconds that a transaction waits for another one to finish
 
 
 class Database:
@@ -307,7 +304,7 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
             raise LedgerError(f"{path}: expected a place for a ledger, found {reason(error)}") from None
     # SQLAlchemy sees autocommit, and transactions are begun by hand: the driver would begin them too late
     engine = sa.create_engine(
-        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": _PATIENCE}, hide_parameters=True
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": LIMITS.now.patience}, hide_parameters=True
     )
 
     @sa.event.listens_for(engine, "connect")

@@ -1,4 +1,4 @@
-"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms/online.md).
+"""Online release: one symbol in, one symbol out at once, always feasible (docs/mechanisms.md).
 
 From the last *released* state y with D possible successors, one of them is preferred: it is released
 with probability e^η/(e^η+D−1), each other one with 1/(e^η+D−1). The preferred one is the true symbol

@@ -1,6 +1,6 @@
 """The mechanism with the least expected error that ε-privacy allows, on a language of a few hundred words.
 
-It is the solution of a linear programme (docs/mechanisms/optimal.md), made exact (`law`): the law is a table of
+It is the solution of a linear programme (docs/mechanisms.md), made exact (`law`): the law is a table of
 whole numbers, its loss is the logarithm of the largest ratio in it, and words are drawn from it bit by bit. Under the
 graceful promise every two words are compared, and the solution is mostly that of linear equations (`Optimal.flat`).
 """

@@ -134,7 +134,7 @@ class Programme:
         return np.asarray(decays * weights)
 
     def closed_form(self, ratio: float) -> Floats | None:
-        """The flat law where it is the best one (docs/mechanisms/optimal.md); None where that is not shown."""
+        """The flat law where it is the best one (docs/mechanisms.md); None where that is not shown."""
         result, decays, likely = self.flat(ratio), self.decays(ratio), self.likelihoods
         if result is None:
             return None

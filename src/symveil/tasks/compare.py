@@ -77,7 +77,7 @@ class Comparison(Reported):
     private: ComparedFile
     symbols: tuple[str, ...] = field(repr=False)
     metrics: Mapping[str, float]
-    """Those that apply, by name: docs/compare.md has their formulas."""
+    """Those that apply, by name: docs/statistics.md has their formulas."""
     left_out: Mapping[str, str]
     """Those that do not, and why."""
     top: int

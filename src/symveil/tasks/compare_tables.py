@@ -318,7 +318,7 @@ class TableComparison(Reported):
     sequences
         How many true sequences there are.
     metrics
-        By name: docs/compare.md has their formulas.
+        By name: docs/statistics.md has their formulas.
     top
         How many rows count as the most frequent.
     differences

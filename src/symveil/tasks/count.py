@@ -86,8 +86,7 @@ class CountOptions:
     delta: Number | None = field(
         default=None,
         metadata=declared(
-            "Instead of `alphabet` or `model`: show the rows that are frequent enough. Another promise: (epsilon, "
-            "delta).",
+            "Instead of `alphabet` or `model`: show frequent rows, and promise (epsilon, delta).",
             label="δ",
             domain=Domain(placeholder="D"),
             more="With a chance of up to δ a row may be shown that reveals one person.",

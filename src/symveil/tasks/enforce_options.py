@@ -296,7 +296,7 @@ class FunctionOptions:
     against: str | None = field(
         default=None,
         metadata=declared(
-            "With insertion, edit: an observer who knows the function, or not; default: informed if one is found.",
+            "With insertion, edit: whether the attacker knows the function; default: informed if one is found.",
             label="Against an observer",
             domain=OneOf(labels={"informed": "who knows the function", "unaware": "who does not"}),
         ),
@@ -304,7 +304,7 @@ class FunctionOptions:
     insertable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: an event that may be inserted; default: all. Repeatable.",
+            "With insertion, edit: an event to insert; default: all. Repeatable.",
             label="Events that may be inserted",
             domain=_EVENT,
         ),
@@ -312,7 +312,7 @@ class FunctionOptions:
     erasable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: an event that may be left out; default: all. Repeatable.",
+            "With edit: an event to leave out; default: all. Repeatable.",
             label="Events that may be left out",
             domain=_EVENT,
         ),
@@ -320,7 +320,7 @@ class FunctionOptions:
     controllable: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With supervisor: an event that can be disabled; default: those that MODEL calls controllable. Repeatable.",
+            "With supervisor: an event to disable; default: the controllable ones of MODEL. Repeatable.",
             label="Events that can be prevented",
             domain=_EVENT,
         ),
@@ -328,7 +328,7 @@ class FunctionOptions:
     insert_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With insertion, edit: what an inserted event costs; find the cheapest. Repeatable.",
+            "With insertion, edit: the cost of an inserted event; find the cheapest. Repeatable.",
             label="Costs of inserted events",
             domain=_EVENT_COST,
         ),
@@ -336,7 +336,7 @@ class FunctionOptions:
     erase_cost: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "With edit: what leaving an event out costs; find the cheapest function. Repeatable.",
+            "With edit: the cost of an event left out; find the cheapest. Repeatable.",
             label="Costs of events left out",
             domain=_EVENT_COST,
         ),

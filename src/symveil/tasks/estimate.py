@@ -13,16 +13,11 @@ import numpy as np
 
 from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import InputError, ParameterError
-from symveil.estimation.edit_tables import (
-    SMALLEST_UNCHANGED,
-    EditLengths,
-    EditNoise,
-    EditTables,
-    lengths_can_be_estimated,
-)
+from symveil.estimation.edit_tables import EditLengths, EditNoise, EditTables, lengths_can_be_estimated
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate, Method
 from symveil.estimation.statistics import Statistic, read_statistic
-from symveil.estimation.substitution_noise import SMALLEST, SubstitutionNoise
+from symveil.estimation.substitution_noise import SubstitutionNoise
 from symveil.estimation.substitution_tables import LengthTable, Presence, SubstitutionTables, useful_length
 from symveil.estimation.table import EstimatedTable, Target, group_count
 from symveil.formats.sequences.frames import Table
@@ -316,8 +311,8 @@ def _unusable(
         abs(noise.eigenvalue(order, length)) for length in unusable for order in range(1, min(wanted.order, length) + 1)
     )
     return InputError(
-        f"estimate: expected noise that leaves at least {SMALLEST} of a table of order {wanted.order}, found "
-        f"{smallest:.2g}: nothing can be said about {wanted.name} from this release; "
+        f"estimate: expected noise that leaves at least {LIMITS.now.least_eigenvalue} of a table of order "
+        f"{wanted.order}, found {smallest:.2g}: nothing can be said about {wanted.name} from this release; "
         f"{_enough_epsilon(released, enough)}"
     )
 
@@ -397,9 +392,9 @@ def _edited(released: PrivateFile, wanted: Statistic, target: Target, confidence
     if noise is None or not noise.usable:
         unchanged = 0.0 if noise is None else noise.unchanged
         raise InputError(
-            f"estimate: expected an edit channel that keeps at least {SMALLEST_UNCHANGED} of a symbol and deletes less "
-            f"than half of them, found {unchanged:.2g} and {float(channel.deletion):.2g}: nothing can be said about "
-            f"{wanted.name} from this release; {_enough_epsilon(released, _keeps_enough)}"
+            f"estimate: expected an edit channel that keeps at least {LIMITS.now.least_unchanged} of a symbol and "
+            f"deletes less than half of them, found {unchanged:.2g} and {float(channel.deletion):.2g}: nothing can be "
+            f"said about {wanted.name} from this release; {_enough_epsilon(released, _keeps_enough)}"
         )
     groups = max(1, group_count(released.units(), int(m**wanted.order)))
     tables = EditTables(wanted, noise, target=target, groups=groups)

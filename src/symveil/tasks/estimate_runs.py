@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, WordError
 from symveil.estimation.hidden_chain import ChainTables, HiddenChain, ReleasedOfLength
-from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT, Iterates
+from symveil.estimation.iterated import Iterates
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import FEWEST, Batch, EstimatedTable, group_count, projected, shares_of_rows, windows
+from symveil.estimation.table import Batch, EstimatedTable, group_count, projected, shares_of_rows, windows
 from symveil.estimation.timed_tables import TimedTables, WaitEstimate, refusal
 from symveil.languages.language import gathered
 from symveil.mechanisms.online import Online
@@ -123,11 +124,11 @@ class _Chains:
     def agreement(self) -> float:
         """The share of symbols that stay; refused where it is too small, with about the ε that would be enough."""
         agreement = self._same / self._symbols if self._symbols else 1.0
-        if agreement < LEAST_AGREEMENT:
+        if agreement < LIMITS.now.least_agreement:
             raise InputError(
-                f"estimate: expected a release that leaves at least {percent(LEAST_AGREEMENT)} of the symbols as they "
-                f"are, found {percent(agreement)}: nothing can be said from it; "
-                f"{_enough(self._released, LEAST_AGREEMENT)}"
+                f"estimate: expected a release that leaves at least {percent(LIMITS.now.least_agreement)} of the "
+                f"symbols as they are, found {percent(agreement)}: nothing can be said from it; "
+                f"{_enough(self._released, LIMITS.now.least_agreement)}"
             )
         return agreement
 
@@ -189,8 +190,8 @@ def run_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable,
         notes.append("every other release is used, because this mechanism can have negative eigenvalues")
     if again.is_heuristic:
         notes.append("a heuristic: for online release it is not proved that repeating it comes closer to the truth")
-    if result.agreement < SURE_AGREEMENT:
-        notes.append(f"for intervals {_enough(released, SURE_AGREEMENT)}")
+    if result.agreement < LIMITS.now.sure_agreement:
+        notes.append(f"for intervals {_enough(released, LIMITS.now.sure_agreement)}")
     axes = 1 if leading else wanted.order
     by_row = total.reshape(shape).sum(axis=tuple(range(-axes, 0)), keepdims=True) if wanted.kind != "presence" else None
     if wanted.kind == "transitions":
@@ -314,7 +315,7 @@ class _Gathering:
 
     def __post_init__(self) -> None:
         self._again = Rerelease(self.released.release, self.released.document, where=str(self.released.manifest_file))
-        self.groups = min(FEWEST, self.released.units())
+        self.groups = min(LIMITS.now.fewest_groups, self.released.units())
         self.sizes = np.zeros(max(self.groups, 1), dtype=np.int64)
         self._graph = self.released.release.mechanism.language.graph
         self.taken = np.zeros(0 if self._graph is None else self._graph.edge_count)

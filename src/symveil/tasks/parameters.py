@@ -98,7 +98,7 @@ class RunOptions:
     unsafe_report_true_error: bool = field(
         default=False,
         metadata=declared(
-            "Also report how many symbols were changed: not private, since it depends on the secret words.",
+            "Also report how many symbols were changed: not private.",
             label="True error",
             domain=Flag(),
         ),

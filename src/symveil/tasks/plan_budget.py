@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.estimation.iterated import LEAST_AGREEMENT, SURE_AGREEMENT
+from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import read_statistic
 from symveil.estimation.table import factors
 from symveil.formats.reading import path_of
@@ -130,8 +130,8 @@ def _on_model(release: LocalSpec, name: str, total: int, lengths: NDArray[np.int
     if error is None:
         return Forecast(statistic=name, total=total, half_width=None, note="not known beforehand on this model")
     agreement = 1 - float(str(error["symbols"])) / float(str(error["length"]))
-    what = "estimates with intervals" if agreement >= SURE_AGREEMENT else "estimates without intervals"
-    if agreement < LEAST_AGREEMENT:
+    what = "estimates with intervals" if agreement >= LIMITS.now.sure_agreement else "estimates without intervals"
+    if agreement < LIMITS.now.least_agreement:
         what = "nothing: estimate will refuse, the noise is too large"
     return Forecast(
         statistic=name, total=total, half_width=None, note=f"{what}: about {percent(agreement)} of the symbols stay"

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from symveil import __version__
 from symveil.central.attribute_law import OF_CASES
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Quality
-from symveil.central.time_law import FITTED_ON, draw_times
+from symveil.central.time_law import draw_times
 from symveil.errors import FileError, InputError, ParameterError, SymveilError, either
 from symveil.formats.manifest import Manifest, manifest_path, read_any_manifest
 from symveil.formats.models.model_json import read_law
@@ -274,7 +275,7 @@ def synthesize(
         raise ParameterError("out", expected="symbols that XML can hold, or .jsonl", found="control characters in one")
     source_of_bits = system_bits() if bits is None else bits
     # times are chosen so that cycles are those of the law: that is fitted on enough words, however few are wanted
-    drawn = count if law.times is None else max(count, FITTED_ON)
+    drawn = count if law.times is None else max(count, LIMITS.now.fitted_words)
     codes, lengths = law.under(rules).draw(drawn, source_of_bits)
     times = None
     if law.times is not None:

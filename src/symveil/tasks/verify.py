@@ -251,7 +251,7 @@ class Question:
     pair: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "From S to T only; a comma in a name is typed \\,. Default: the related states, both ways. Repeatable.",
+            "From S to T only; default: related states, both ways. A comma in a name is typed \\,. Repeatable.",
             label="Pairs of states",
             domain=Several(placeholder="S,T"),
         ),
@@ -259,8 +259,8 @@ class Question:
     related: str | None = field(
         default=None,
         metadata=declared(
-            "Of a channel table: all inputs, numbers at most R apart, or a table of pairs; by default its column "
-            "related, or all.",
+            "Of a channel table: all, numbers at most R apart, or a table of pairs; by default its column related, or "
+            "all.",
             label="Related inputs",
             domain=Domain(placeholder="R"),
         ),
@@ -311,7 +311,7 @@ class Question:
     label_states: tuple[str, ...] = field(
         default=(),
         metadata=declared(
-            "A label that a .tra, .drn or .umb file lacks, and the numbers of the states that show it. Repeatable.",
+            "A label that the file lacks, and the numbers of its states. Repeatable.",
             label="Labels of states",
             option="--label",
             domain=Several(placeholder="L=N,N"),

@@ -22,10 +22,11 @@ import numpy as np
 
 from symveil.central.attribute_law import AttributeLaw
 from symveil.central.learned import LearnedLaw
+from symveil.central.limits import LIMITS
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
 from symveil.central.time_law import TimeLaw
-from symveil.central.word_law import FEATURES, MOST_SUMS, Floats, Support, no_parameters
+from symveil.central.word_law import FEATURES, Floats, Support, no_parameters
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.json_text import (
     Numeral,
@@ -362,7 +363,11 @@ def _law(document: dict[str, Any]) -> LearnedLaw:
     shortest, longest = map(_whole, document["lengths"])
     arrays = {name: np.array([*map(_whole, document[name])], dtype=np.int64) for name in ("zone", "source", "target")}
     sizes = len(symbols) * max(len(zones), 1) * longest
-    if longest < shortest or len(document["parameters"]["lengths"]) != longest - shortest + 1 or sizes > MOST_SUMS:
+    if (
+        longest < shortest
+        or len(document["parameters"]["lengths"]) != longest - shortest + 1
+        or sizes > LIMITS.now.sums
+    ):
         raise ValueError("lengths that do not fit")
     split = None if document.get("split") is None else _whole(document["split"])
     support = Support(symbols=len(symbols), shortest=shortest, longest=longest, split=split, **arrays)
