@@ -31,7 +31,7 @@ from symveil.randomness import BitSource, NotPrivateSeededBits
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import Rerelease
 from symveil.release.timed import TimedEvents
-from symveil.tasks.limits import LIMITS
+from symveil.tasks.limits import LIMITS as TASK_LIMITS
 
 _CHAINS = 2
 """How often words are released again: the mean of several is less noisy."""
@@ -81,7 +81,7 @@ def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates
     Its numbers add up over words.
     """
     chains = _Chains(released)
-    groups = min(LIMITS.now.run_groups, released.units())
+    groups = min(TASK_LIMITS.now.run_groups, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
     sums: NDArray[np.float64] | None = None
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
@@ -158,7 +158,7 @@ def _enough(released: PrivateFile, least: float) -> str:
     """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
     own = released.release.choice.epsilon
     batch = next(released.batches(0))
-    few = batch.only(np.arange(len(batch.lengths)) < LIMITS.now.agreeing_words)
+    few = batch.only(np.arange(len(batch.lengths)) < TASK_LIMITS.now.agreeing_words)
     compared = _compared(released, few)
 
     def agrees(step: int) -> bool:
@@ -167,9 +167,9 @@ def _enough(released: PrivateFile, least: float) -> str:
         once = again.draw(few.codes, few.lengths, bits)
         return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
 
-    low, high = math.floor(2 * own), 2 * LIMITS.now.epsilon
+    low, high = math.floor(2 * own), 2 * TASK_LIMITS.now.epsilon
     if low >= high or not compared.any() or not agrees(high):
-        return f"no epsilon up to {LIMITS.now.epsilon} would have been enough"
+        return f"no epsilon up to {TASK_LIMITS.now.epsilon} would have been enough"
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if agrees(middle) else (middle, high)
@@ -213,9 +213,9 @@ def _shape(released: PrivateFile, wanted: Statistic) -> tuple[tuple[int, ...], i
     first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
     shape = (*(() if first is None else (first,)), *(len(released.release.alphabet),) * wanted.order)
     size = int(np.prod(shape, dtype=np.int64))
-    if size > LIMITS.now.table_cells:
+    if size > TASK_LIMITS.now.table_cells:
         raise ParameterError(
-            "statistic", expected=f"a table of at most {LIMITS.now.table_cells:,} cells", found=f"{size:,} cells"
+            "statistic", expected=f"a table of at most {TASK_LIMITS.now.table_cells:,} cells", found=f"{size:,} cells"
         )
     return shape, size
 
