@@ -15,7 +15,7 @@ from layout.word_list import words_in
 
 from .blocks import PAGES, ROOT, blocks, name
 
-MOST_WORDS = 48_200
+MOST_WORDS = 48_100
 MOST_PAGES = 48
 MOST_OF_A_PART = {
     "start": (1_600, "docs/install.md", "docs/quickstart-"),

@@ -359,7 +359,7 @@ def excess(mechanism: CodeLaw) -> float:
     Losses are floats, rounded upwards; so is (d/b)·ε here, or a loss of exactly 1/3 would be more than 1/3.
 
     Where words lie between any two, on an alphabet, the loss of one change decides: every other loss is at most the
-    sum of such (docs/theory/beyond-b.md).
+    sum of such (docs/theory/losses.md).
     """
     b, farthest = max(mechanism.adjacency, 1), mechanism.language.largest_distance
     last = 1 if mechanism.language.graph is None else farthest or 0
