@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from file_mechanism import file_mechanism
 from symveil.errors import FileError, WordError
 from symveil.release.batch import ReleasePlan
+from symveil.release.limits import LIMITS
 from symveil.release.local import release_batches
 
 PLAN = ReleasePlan(
@@ -93,7 +94,7 @@ def test_what_is_read_before_a_fault_of_the_file_comes_first() -> None:
     assert working() == []
 
 
-def test_released_symbols_that_are_longer_than_the_true_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_released_symbols_that_are_longer_than_the_true_ones(set_limits: Callable[..., None]) -> None:
     """Batches are cut for them, and that does not show in the words."""
     plan = replace(PLAN, mechanism=file_mechanism(alphabet=["a", "b" * 1000], epsilon=Fraction(1, 10)))
     batch = pa.record_batch(
@@ -101,7 +102,7 @@ def test_released_symbols_that_are_longer_than_the_true_ones(monkeypatch: pytest
     )
     whole = [private for _, private in release_batches([batch], plan)]
     assert len(whole) == 1
-    monkeypatch.setattr("symveil.release.batch._RELEASED_AT_ONCE", 7000)
+    set_limits(LIMITS, released_at_once=7000)
     pieces = [private for _, private in release_batches([batch], plan)]
     assert len(pieces) > 5
     assert all(pc.sum(pc.list_value_length(piece.column("s"))).as_py() <= 7 for piece in pieces)

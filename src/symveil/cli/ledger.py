@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from symveil.cli.field_options import OneOf, named_options
 from symveil.cli.options import file_option, json_option, out_option, read_adjacency_option
 from symveil.cli.output import command, group, print_result
 from symveil.errors import ParameterError
-
-if TYPE_CHECKING:
-    from symveil.ledger.units import Compares
 
 
 @group("ledger", example="symveil ledger status --ledger budgets.db")
@@ -70,7 +67,7 @@ def grant_command(
     persons_file: Path | None,
     everyone: bool,
     delta: str | None,
-    compares: Compares | None,
+    compares: Any,  # one of the words of --for, or None
     adjacency: str | None,
     metric: str | None,
     public_start: bool,

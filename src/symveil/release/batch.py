@@ -28,6 +28,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import Alphabet, Codes
 from symveil.numbers.once import computed_once
 from symveil.randomness import RecordKey
+from symveil.release.limits import LIMITS
 from symveil.release.timed import TimedPlan
 from symveil.storage.files import TemporaryOutput, digest_of
 
@@ -92,8 +93,6 @@ class ReleasePlan:
 _NO_BYTES = np.empty(0, dtype=np.uint8)
 _NO_CODES = np.empty(0, dtype=np.int32)
 _NO_LENGTHS = np.empty(0, dtype=np.int64)
-_RELEASED_AT_ONCE = 1 << 26
-"""Bytes of released symbols that are made at once."""
 
 
 def privatize_batch(batch: pa.RecordBatch, plan: ReleasePlan) -> pa.RecordBatch:
@@ -155,7 +154,7 @@ def bounded(batch: pa.RecordBatch, plan: ReleasePlan) -> Iterator[pa.RecordBatch
     >>> [len(piece) for piece in bounded(batch, plan)]
     [2, 1]
     """
-    at_once = max(1, _RELEASED_AT_ONCE // _longest_symbol(plan.mechanism.alphabet))
+    at_once = max(1, LIMITS.now.released_at_once // _longest_symbol(plan.mechanism.alphabet))
     lengths = list_lengths(batch.column(plan.sequence))
     for start, stop in cuts(lengths, at_once):
         yield batch.slice(start, stop - start)

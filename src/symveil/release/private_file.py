@@ -42,6 +42,7 @@ from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import PublicValues
 from symveil.numbers.once import computed_once
 from symveil.release.batch import encode_lists
+from symveil.release.limits import LIMITS
 from symveil.release.spec import LocalSpec
 from symveil.release.timed import TimeSettings, words_alone
 from symveil.storage.files import digest_of, digest_of_folder, is_regular, released_files
@@ -136,8 +137,6 @@ def _described(source: Any, manifest: str | Path | None) -> tuple[dict[str, Any]
 
 
 _COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
-_MOST_SEQUENCES = 200_000_000
-"""A manifest that speaks of more is not believed: a group is drawn for each of them."""
 _NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
 
 
@@ -196,9 +195,9 @@ class PrivateFile:
                 )
             own.release = own._release(model)
             own.count = int(document["counts"]["released"])
-            if not 0 <= own.count <= _MOST_SEQUENCES:
+            if not 0 <= own.count <= LIMITS.now.sequences:
                 raise FileError(
-                    f"{manifest_file}: $.counts.released", expected=f"at most {_MOST_SEQUENCES:,} sequences",
+                    f"{manifest_file}: $.counts.released", expected=f"at most {LIMITS.now.sequences:,} sequences",
                     found="more",
                 )  # fmt: skip
         return own

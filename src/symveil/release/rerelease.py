@@ -29,6 +29,7 @@ from symveil.models.alphabet import Codes, Lengths
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.rationals import exact
 from symveil.randomness import BitSource
+from symveil.release.limits import LIMITS
 from symveil.release.spec import LocalSpec
 
 
@@ -76,10 +77,6 @@ def _rate(row: dict[str, Any]) -> float | None:
     if row["mechanism"] != Exponential.name or row["utility"] != "distance":
         return None
     return float(exact(row["rate"], name="rate"))
-
-
-_LARGEST_METRIC = 1500
-"""Up to so many symbols it is computed whether costs are positive definite."""
 
 
 class Rerelease:
@@ -184,7 +181,7 @@ def is_positive(cost: Cost, rate: float, symbols: int) -> bool:
 
     The cost is without steps, and the rate is η.
     """
-    if cost.period != 1 or symbols > _LARGEST_METRIC:
+    if cost.period != 1 or symbols > LIMITS.now.metric_symbols:
         return False
     return all(_is_positive(metric, cost, rate, symbols) for metric in cost.metrics)
 

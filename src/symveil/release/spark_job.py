@@ -18,6 +18,7 @@ from symveil.formats.symbols import check_separable
 from symveil.mechanisms.by_length import needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.release.batch import Ask, Job, OnUnknown, ReleasePlan, Written
+from symveil.release.limits import LIMITS
 from symveil.release.spark_records import PERSON, SparkRecords, quoted
 from symveil.release.spark_session import (
     SPARK_ERRORS,
@@ -34,7 +35,6 @@ from symveil.release.spark_session import (
     session,
 )
 
-_NAMES_AT_ONCE = 50_000
 _ROWS = "symveil_rows"
 _SIZE = "symveil_size"
 
@@ -121,7 +121,7 @@ class SparkJob(Job[ReleasePlan]):
                 names.append(row[0])
                 lengths.append(row[1])
                 counts.append(row[2])
-                if len(names) == _NAMES_AT_ONCE:
+                if len(names) == LIMITS.now.names_at_once:
                     ask(names, counts, self.whole_of(counts, lengths))
                     names, counts, lengths = [], [], []
             ask(names, counts, self.whole_of(counts, lengths))

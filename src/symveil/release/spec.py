@@ -40,12 +40,10 @@ from symveil.mechanisms.selection import choose_mechanism
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.rationals import at_least, spelled
 from symveil.release.batch import Written
+from symveil.release.limits import LIMITS
 from symveil.release.protocol import Price
 from symveil.release.timed import TimedEvents, TimeSettings
 
-_LARGEST_FOR_PROTECTION = 200_000
-"""Length × transitions up to which the protection is computed."""
-_LONGEST_FOR_PROTECTION = 500
 _WEAKNESS = {"exact": 0, "certified": 1, "classic": 2}
 
 
@@ -352,9 +350,9 @@ class LocalSpec(ReleaseSpec):
         length = int(positive[len(positive) // 2])
         of_any_length = self.mechanism.language
         language = of_any_length.of_length(length) if isinstance(of_any_length, AnyLength) else None
-        if language is None or language.graph is None or length > _LONGEST_FOR_PROTECTION:
+        if language is None or language.graph is None or length > LIMITS.now.protection_length:
             return None
-        if length * language.graph.edge_count > _LARGEST_FOR_PROTECTION:
+        if length * language.graph.edge_count > LIMITS.now.protection_edges:
             return None
         return protection(language, self.mechanism.adjacency)
 

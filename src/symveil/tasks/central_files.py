@@ -58,6 +58,7 @@ from symveil.release.central_job import (
 )
 from symveil.release.protocol import Decisions, Finished, Protocol, Settings, check_ledger_apart, made_by
 from symveil.storage.files import digest_of
+from symveil.tasks.limits import LIMITS
 from symveil.tasks.parameters import RunOptions, no_pyspark
 
 # Fields that both a count and a law have.
@@ -265,7 +266,6 @@ def spark_words(
     return SparkWords(source, columns, language, beside, master=master)
 
 
-_LARGEST = 1 << 30
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
 _SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
 _TEXTS = (*_SYMBOLS, "activity", "weekday", "week", "month")
@@ -331,7 +331,7 @@ def read_counts(path: str | Path, *, manifest: str | Path | None = None) -> Priv
 def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] | None]:
     """The rows of a table in a file; of a JSON file also the document. `guarded`: with apostrophes to take away."""
     if path.suffix.lower() == ".json":
-        text = read_text(path, what="table", at_most=_LARGEST)
+        text = read_text(path, what="table", at_most=LIMITS.now.table_bytes)
         refuse_deep_nesting(text, where=str(path))
         document = json.loads(text)
         return _rows_of_json(document), document

@@ -53,10 +53,8 @@ from symveil.tasks.checks import (
     schema_fields,
 )
 from symveil.tasks.enforce_options import log_policy
+from symveil.tasks.limits import LIMITS
 from symveil.tasks.opacity import load_system
-
-_LONGEST_NAMED, _LONGEST_NAMED_ON_A_MODEL = 10_000, 2000
-"""Up to this length a guarantee is computed for words that only the manifest speaks of."""
 
 
 def check_manifest(
@@ -325,9 +323,9 @@ def _quickly_worked_out(release: LocalSpec, lengths: list[int]) -> bool:
     """Whether lengths without an output take little time: anything can be written into a manifest."""
     longest = max(lengths, default=0)
     if release.choice.metric == "levenshtein" or release.mechanism.language.graph is None:
-        return longest <= _LONGEST_NAMED
+        return longest <= LIMITS.now.named_length
     reach = min(release.mechanism.adjacency, longest)
-    return longest * reach**2 <= _LONGEST_NAMED_ON_A_MODEL
+    return longest * reach**2 <= LIMITS.now.named_length_on_model
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

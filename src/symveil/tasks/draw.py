@@ -43,6 +43,7 @@ from symveil.tasks.doubts import (
     no_better_than_classic,
 )
 from symveil.tasks.explain import AVERAGES, NO_BOUND, Explanation, PublicAverages, average_over_model
+from symveil.tasks.limits import LIMITS
 
 _EDITS_DRAWN = 2
 
@@ -300,8 +301,6 @@ def compared_section(compared: Sequence[ErrorCurve], epsilons: Sequence[str]) ->
 
 # --- several ε, for choosing ε and b -------------------------------------------------------------
 
-_MOST_SETTINGS = 50
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -382,8 +381,8 @@ def read_epsilons(text: str) -> list[str]:
     expected = "a number such as 0.5, or several such as 1..6"
     low, high = (exact(each, name="epsilon", expected=expected) for each in (first, last))
     count = int(high - low) + 1
-    if not 0 < low <= high or count > _MOST_SETTINGS:
-        raise InputError(f"epsilon: expected {expected}, rising, at most {_MOST_SETTINGS} of them, found {text!r}")
+    if not 0 < low <= high or count > LIMITS.now.settings:
+        raise InputError(f"epsilon: expected {expected}, rising, at most {LIMITS.now.settings} of them, found {text!r}")
     return [spelled(low + step) for step in range(count)]
 
 

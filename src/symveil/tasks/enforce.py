@@ -25,10 +25,8 @@ from symveil.storage.files import write_files
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions, enforced_log, release_log
 from symveil.tasks.explain import bound_document, least_possible_on
+from symveil.tasks.limits import LIMITS
 from symveil.verification.limits import LIMITS
-
-# a report is to be read: of the substitutes of one string only the likeliest so many are listed
-MOST_SUBSTITUTES_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +110,7 @@ def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = 
                 notes.append(str(error))
             return None
 
-    listed = MOST_SUBSTITUTES_LISTED
+    listed = LIMITS.now.substitutes
     return {
         "policy": enforcement.policy,
         "k": enforcement.question.shown_k,

@@ -35,11 +35,10 @@ from symveil.tasks.estimate_runs import (
     iterated_vectors,
     run_table,
 )
+from symveil.tasks.limits import LIMITS as TASK_LIMITS
 
 LEFT_OUT = 0.05
 """The largest share of sequences that may be left out because nothing can be said about their lengths."""
-_LARGEST_EPSILON = 50
-_LONGEST_POSITION_TABLE = 4_000_000
 
 
 def estimate(
@@ -265,9 +264,9 @@ def _counted(
         cells = longest * noise.symbols
     else:
         cells = int(noise.symbols) ** requested.order
-    if cells > _LONGEST_POSITION_TABLE:
+    if cells > TASK_LIMITS.now.table_cells:
         raise ParameterError(
-            "statistic", expected=f"a table of at most {_LONGEST_POSITION_TABLE:,} cells", found=f"{cells:,} cells"
+            "statistic", expected=f"a table of at most {TASK_LIMITS.now.table_cells:,} cells", found=f"{cells:,} cells"
         )
     numbers = SubstitutionTables.numbers_per_group(requested, noise, longest=longest)
     groups = group_count(released.units(), numbers)
@@ -323,14 +322,14 @@ def _enough_epsilon(released: PrivateFile, enough: Callable[[LocalSpec], bool]) 
     release, own = released.release, released.release.choice.epsilon
     if release.times is not None:
         return "a larger epsilon, or more sequences, can be enough"
-    for step in range(1, 2 * _LARGEST_EPSILON + 1):
+    for step in range(1, 2 * TASK_LIMITS.now.epsilon + 1):
         epsilon = Fraction(step, 2)
         if epsilon <= own:
             continue
         other = LocalSpec.from_choice(replace(release.choice, epsilon=epsilon), alphabet=release.alphabet, model=None)
         if enough(other):
             return f"epsilon {float(epsilon):g} would have been enough"
-    return f"no epsilon up to {_LARGEST_EPSILON} would have been enough; use mechanism exponential"
+    return f"no epsilon up to {TASK_LIMITS.now.epsilon} would have been enough; use mechanism exponential"
 
 
 def _presence(

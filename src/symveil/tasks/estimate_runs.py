@@ -31,14 +31,11 @@ from symveil.randomness import BitSource, NotPrivateSeededBits
 from symveil.release.private_file import PrivateFile
 from symveil.release.rerelease import Rerelease
 from symveil.release.timed import TimedEvents
+from symveil.tasks.limits import LIMITS as TASK_LIMITS
 
-_MOST_CELLS = 4_000_000
 _CHAINS = 2
 """How often words are released again: the mean of several is less noisy."""
-_LOOKED_AT = 200
-_LARGEST_EPSILON = 50
 
-_GROUPS_REQUESTED = 40
 
 OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
 """A statistic of one's own: from a list of words to numbers that add up over words."""
@@ -84,7 +81,7 @@ def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates
     Its numbers add up over words.
     """
     chains = _Chains(released)
-    groups = min(_GROUPS_REQUESTED, released.units())
+    groups = min(TASK_LIMITS.now.run_groups, released.units())
     names = np.array([str(symbol) for symbol in released.release.alphabet.symbols], dtype=object)
     sums: NDArray[np.float64] | None = None
     sizes = np.zeros(max(groups, 1), dtype=np.int64)
@@ -161,7 +158,7 @@ def _enough(released: PrivateFile, least: float) -> str:
     """About which epsilon, on a grid of halves, has so much agreement: more of it changes fewer symbols."""
     own = released.release.choice.epsilon
     batch = next(released.batches(0))
-    few = batch.only(np.arange(len(batch.lengths)) < _LOOKED_AT)
+    few = batch.only(np.arange(len(batch.lengths)) < TASK_LIMITS.now.agreeing_words)
     compared = _compared(released, few)
 
     def agrees(step: int) -> bool:
@@ -170,9 +167,9 @@ def _enough(released: PrivateFile, least: float) -> str:
         once = again.draw(few.codes, few.lengths, bits)
         return float(np.mean((_stepped(again, once, few.lengths, bits) == once)[compared])) >= least
 
-    low, high = math.floor(2 * own), 2 * _LARGEST_EPSILON
+    low, high = math.floor(2 * own), 2 * TASK_LIMITS.now.epsilon
     if low >= high or not compared.any() or not agrees(high):
-        return f"no epsilon up to {_LARGEST_EPSILON} would have been enough"
+        return f"no epsilon up to {TASK_LIMITS.now.epsilon} would have been enough"
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if agrees(middle) else (middle, high)
@@ -219,8 +216,10 @@ def _shape(released: PrivateFile, wanted: Statistic) -> tuple[tuple[int, ...], i
     first = {"positions": longest, "presence": longest + 1}.get(wanted.kind)
     shape = (*(() if first is None else (first,)), *(len(released.release.alphabet),) * wanted.order)
     size = int(np.prod(shape, dtype=np.int64))
-    if size > _MOST_CELLS:
-        raise ParameterError("statistic", expected=f"a table of at most {_MOST_CELLS:,} cells", found=f"{size:,} cells")
+    if size > TASK_LIMITS.now.table_cells:
+        raise ParameterError(
+            "statistic", expected=f"a table of at most {TASK_LIMITS.now.table_cells:,} cells", found=f"{size:,} cells"
+        )
     return shape, size
 
 

@@ -26,9 +26,8 @@ from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters import check_names, shows_fields
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
+from symveil.tasks.limits import LIMITS
 from symveil.tasks.parameters import FileReading
-
-_MOST_TRANSITIONS = 10_000_000
 
 Move = tuple[str, str]
 
@@ -181,9 +180,9 @@ def _string_symbols(alphabet: Alphabet) -> tuple[str, ...]:
 def _add(
     counts: dict[Move, int | Fraction], added: Fraction, moves: dict[Move, None] | None, states: tuple[str, ...]
 ) -> None:
-    if moves is None and len(states) ** 2 > _MOST_TRANSITIONS:
+    if moves is None and len(states) ** 2 > LIMITS.now.transitions:
         raise TooLargeError(
-            f"smooth: expected at most {_MOST_TRANSITIONS} pairs of symbols, found {len(states) ** 2}; "
+            f"smooth: expected at most {LIMITS.now.transitions} pairs of symbols, found {len(states) ** 2}; "
             "give a graph of the moves that are allowed",
         )
     step = int(added) if added.denominator == 1 else added
@@ -226,8 +225,6 @@ def _load_graph(path: Path) -> MarkovChain:
         raise FileError(str(path), expected="a graph of states: a Markov chain or a table from, to", found=graph.kind)
     return graph
 
-
-_MOST_SYMBOLS = 1_000_000
 
 ONLY_PUBLIC = (
     "use it as an alphabet only if the log is public: in a private one a symbol may occur because of one person alone, "
@@ -288,10 +285,10 @@ def alphabet_of(
         for each in sequences:
             count += 1
             seen.update(each)
-            if len(seen) > _MOST_SYMBOLS:
+            if len(seen) > LIMITS.now.listed_symbols:
                 raise FileError(
                     str(path),
-                    expected=f"at most {_MOST_SYMBOLS} different symbols",
+                    expected=f"at most {LIMITS.now.listed_symbols} different symbols",
                     found="more; is it the column of ids?",
                 )
     return PublicAlphabet(symbols=tuple(sorted(seen)), sequences=count)

@@ -71,6 +71,7 @@ from symveil.tasks.central_files import (
     zones_digest,
 )
 from symveil.tasks.doubts import large_loss, time_warnings, warn
+from symveil.tasks.limits import LIMITS
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
 LawKind = Literal["auto", "trips", "log"]
@@ -230,7 +231,7 @@ class LearnOptions:
 
         def lines(text: str) -> list[str]:
             file = path_of(text, name="attributes")
-            return read_text(file, what="file of public values", at_most=_LARGEST_LIST).splitlines()
+            return read_text(file, what="file of public values", at_most=LIMITS.now.list_bytes).splitlines()
 
         listed = tuple(
             PublicValues.read(name, str(values), lines)
@@ -283,10 +284,6 @@ class LearnParameters(ColumnParameters, total=False):
     gzip_ratio: int
     engine: Engine
     master: str | None
-
-
-_LARGEST_LIST = 1 << 24
-"""Bytes of a file of public values."""
 
 
 @shows_fields(

@@ -50,10 +50,10 @@ from symveil.tasks.doubts import (
     large_loss,
     warn,
 )
+from symveil.tasks.limits import LIMITS
 from symveil.tasks.parameters import FileParameters, RunOptions, no_pyspark
 from symveil.tasks.release_report import FileRelease
 
-_RECORDS = 10_000
 _FEWEST = 20
 """With fewer records there is no warning about the number of values."""
 _NEARLY = 0.9
@@ -80,7 +80,7 @@ def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     if not names or not (out.is_file() or out.is_dir()):  # a table of a catalogue is not read again for this
         return []
     columns = [_Column(name) for name in names]
-    left = _RECORDS
+    left = LIMITS.now.passed_records
     for batch in chain.from_iterable(file.records() for file in PrivateFile(out, dict(manifest)).files(keep=names)):
         for index, column in enumerate(columns):
             column.add(batch.column(keep_column(index)).slice(0, left))

@@ -29,11 +29,11 @@ from symveil.numbers.rationals import at_least
 from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
+from symveil.tasks.limits import LIMITS
 from symveil.verification.audit import AuditVerdict, audit
 from symveil.verification.limits import LIMITS
 
 # Nobody releases more versions of one word: each costs ε.
-_MOST_RELEASES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool
     >>> release_word("abc", sv.Exponential(sv.words("abc", 3), epsilon="1/3"), count=3).total_epsilon
     1.0
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_RELEASES:
-        raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_RELEASES}", found=count)
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= LIMITS.now.versions:
+        raise ParameterError("count", expected=f"a whole number from 1 to {LIMITS.now.versions}", found=count)
     length = len(mechanism.language.encode(word))
     refuse_thin(mechanism.language, mechanism.adjacency, [length], thin=thin)
     released = mechanism.release_many([word] * count)

@@ -28,13 +28,13 @@ from symveil.parameters import Domain, Exact, File, Flag, Several, Whole, declar
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.pictures.marks import Chart, save_chart
 from symveil.storage.files import write_text
+from symveil.tasks.limits import LIMITS
 from symveil.verification.chain_pairs import Subject, read_alpha
 from symveil.verification.privacy_verdict import (
     PrivacyVerdict,
 )
 from symveil.verification.verify_privacy import PreparedSubject
 
-_MOST_POINTS = 1000
 _CURVE_POINTS = 25
 
 
@@ -125,8 +125,8 @@ def privacy_curve(
     points: list[tuple[Fraction, Number | None, Number | None]] = []
     points += [(exact(value, name="alpha"), value, None) for value in alphas or ()]
     points += [(exact(value, name="epsilon"), None, value) for value in epsilons or ()]
-    if not 1 <= len(points) <= _MOST_POINTS:
-        raise ParameterError("points", expected=f"1 to {_MOST_POINTS} of them", found=len(points))
+    if not 1 <= len(points) <= LIMITS.now.curve_points:
+        raise ParameterError("points", expected=f"1 to {LIMITS.now.curve_points} of them", found=len(points))
     verdicts, subject = [], PreparedSubject.of(chain, **options)
     for number, (_, alpha, epsilon) in enumerate(sorted(points, key=lambda point: point[0]), start=1):
         verdicts.append(subject.verdict(read_alpha(alpha, epsilon)))
