@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from symveil.examples.millford import LONGEST, MOST_TRIPS, SHORTEST, blocks, mil
 from symveil.formats.models.model_files import load_model
 from symveil.numbers.rationals import percent, shown_at_least
 from symveil.pictures.maps import CHANGED
+from symveil.reports.terminal import report_text
 from symveil.tasks.demo import (
     ADJACENCY,
     EPSILONS,
@@ -25,7 +27,7 @@ from symveil.tasks.demo import (
     released_trips,
     run_demo,
 )
-from symveil.tasks.demo_report import SHOWN, trip_map, write_report
+from symveil.tasks.demo_report import SHOWN, summary, trip_map, write_report
 
 pytestmark = pytest.mark.xdist_group("demo")  # run once
 
@@ -122,11 +124,13 @@ def test_every_released_trip_is_one_that_the_town_allows(demo):
             assert each["epsilon"] <= each["distance"] * row.epsilon / ADJACENCY * (1 + 1e-12)
     errors = [row.expected_error for row in demo.rows]
     assert errors == sorted(errors, reverse=True)
+    published = [errors for name, errors in demo.curves.items() if name != "symveil"]
+    assert len(published) == 2
     for row in demo.rows:  # better than the papers', which is what the page says
-        assert all(1.3 * row.expected_error < curve.at(row.epsilon) for curve in demo.curves[:-1])
-        assert demo.curves[-1].at(row.epsilon) == row.expected_error
+        assert all(1.3 * row.expected_error < errors[row.epsilon] for errors in published)
+        assert demo.curves["symveil"][row.epsilon] == row.expected_error
     middle = demo.rows[1]
-    assert all(3 * middle.expected_error < curve.at(middle.epsilon) for curve in demo.curves[:-1])
+    assert all(3 * middle.expected_error < errors[middle.epsilon] for errors in published)
 
 
 @pytest.mark.parametrize("kind", [sv.Exponential, sv.PermuteAndFlip])
@@ -213,6 +217,11 @@ def test_the_report_is_self_contained_and_readable(report):
     assert all(int(after[1]) <= int(before[1]) + 1 for before, after in itertools.pairwise(outline.headings))
     assert outline.unnamed == 0 and outline.pictures > 12
     assert '<html lang="en">' in report and '<th scope="col">' in report
+
+
+def test_names_of_files_are_whole_in_a_narrow_terminal(demo):
+    text = report_text(summary(demo), io.StringIO(), width=60, looking=True)
+    assert all(row.release.out.name in text for row in demo.rows)
 
 
 def test_the_document_says_where_everything_is(demo):

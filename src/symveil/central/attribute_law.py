@@ -19,13 +19,13 @@ from symveil.central.cells import GRID, Entries, Read, cell_name, summed
 from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.central.time_law import tilted
-from symveil.central.time_tables import among_all, own_rows, row_names, waits_of
+from symveil.central.time_tables import WordsReleased, among_all, own_rows, row_names, waits_of
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
 from symveil.estimation.table import Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.attributes import PublicValues
-from symveil.randomness import BitSource, RecordKey
+from symveil.randomness import BitSource
 
 USUAL_ATTRIBUTE_SHARE = Fraction(1, 10)
 """Of ε, for each attribute."""
@@ -141,53 +141,27 @@ def attribute_sums(
 
 
 def learn_attributes(
-    attributes: Sequence[PublicValues],
-    support: Support,
-    symbols: Sequence[str],
-    words: tuple[Codes, Lengths],
-    read: Read,
-    *,
-    cut: bool,
-    persons: float,
-    epsilon: Fraction,
-    neighbours: Neighbours,
-    keys: RecordKey,
+    released: WordsReleased, attributes: Sequence[PublicValues], epsilon: Fraction
 ) -> tuple[tuple[AttributeLaw, ...], tuple[Query, ...]]:
-    """The laws of attributes, and the queries that they cost.
-
-    Parameters
-    ----------
-    attributes
-        Their public values.
-    support, symbols, words
-        The released law of words: its lengths, the names of activities, and some words of it.
-    read
-        Reads all legal words with their attributes.
-    cut
-        Whether longer words count with their first events, or not at all.
-    persons
-        How many persons there are by released tables.
-    epsilon
-        For each attribute.
-    neighbours
-        Between which files.
-    keys
-        Where noise comes from.
-    """
-    queries = attribute_queries([each.name for each in attributes], epsilon, neighbours)
+    """The laws of attributes beside a released law of words, and the queries that they cost, each this ε."""
+    support, symbols = released.support, released.symbols
+    queries = attribute_queries([each.name for each in attributes], epsilon, released.neighbours)
     laws = []
     for index, (values, query) in enumerate(zip(attributes, queries, strict=True)):
         of_cases, size = values.name.startswith(OF_CASES), len(values)
         rows = np.zeros(support.symbols, dtype=np.int64)
         if not of_cases:  # fewer would say less of a row than the sum of all rows does
             least = size * float(query.scale / GRID)
-            rows = attribute_rows(*words, support.symbols, max(LIMITS.now.fewest_persons, persons), least)
+            rows = attribute_rows(
+                *released.words, support.symbols, max(LIMITS.now.fewest_persons, released.persons), least
+            )
         count = int(rows.max(initial=-1)) + 1
         cells = attribute_cells(values, rows, symbols)
-        sums = attribute_sums(read, index, support, rows, size, of_cases=of_cases, cut=cut)
-        noisy, deviation = query.released(sums, keys, cells=cells).values.reshape(count, size), query.deviation
-        common = tilted(projected(noisy.sum(axis=0)), np.full(size, 1 / size), deviation * math.sqrt(count))
-        laws.append(AttributeLaw(values, rows, np.array([tilted(row, common, deviation) for row in noisy])))
+        sums = attribute_sums(released.read, index, support, rows, size, of_cases=of_cases, cut=released.cut)
+        noisy = query.released(sums, released.keys, cells=cells).values.reshape(count, size)
+        common = projected(noisy.sum(axis=0))
+        common = tilted(common, np.full(size, 1 / size), query.deviation * math.sqrt(count))
+        laws.append(AttributeLaw(values, rows, np.array([tilted(row, common, query.deviation) for row in noisy])))
     return tuple(laws), queries
 
 

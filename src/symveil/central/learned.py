@@ -13,18 +13,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.central.attribute_law import AttributeLaw, learn_attributes
+from symveil.central.attribute_law import AttributeLaw
 from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed, contributed_each
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
 from symveil.central.rules import RuledLaw, Rules
-from symveil.central.time_law import TimeLaw, learn_times
-from symveil.central.time_tables import WORDS_NAME, Steps, TimeSettings
+from symveil.central.time_law import TimeLaw
+from symveil.central.time_tables import WORDS_NAME, WordsReleased
 from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
 from symveil.estimation.table import Batch, Indices
 from symveil.models.alphabet import Codes, Lengths
-from symveil.models.attributes import PublicValues
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import BitSource, RecordKey
 
@@ -99,54 +98,14 @@ class LearnedLaw:
         """So many words that obey all rules, one after the other, with their lengths."""
         return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
 
-    def with_times(
-        self,
-        settings: TimeSettings,
-        steps: Steps,
-        read: Read,
-        *,
-        cut: bool,
-        epsilon: Fraction,
-        neighbours: Neighbours,
-        keys: RecordKey,
-    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
-        """The same law with a law of times, learned from the same words, and the queries that it cost.
-
-        `cut`: whether longer words count with their first events. ε is that of times.
-        """
-        times, queries = learn_times(
-            self.support, self.symbols, self._judging_words(keys), settings, steps, read,
-            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
+    def released(self, read: Read, *, cut: bool, neighbours: Neighbours, keys: RecordKey) -> WordsReleased:
+        """What laws of times and of attributes beside this one are learned from, without looking at anything."""
+        words = self.draw(LIMITS.now.judging_words, keys.streams(keys.names([WORDS_NAME])).of_row(0))
+        persons = 0.0 if self.quality is None else self.quality.persons
+        return WordsReleased(
+            support=self.support, symbols=self.symbols, words=words, persons=persons,
+            read=read, cut=cut, neighbours=neighbours, keys=keys,
         )  # fmt: skip
-        return replace(self, times=times), queries
-
-    def with_attributes(
-        self,
-        attributes: Sequence[PublicValues],
-        read: Read,
-        *,
-        cut: bool,
-        epsilon: Fraction,
-        neighbours: Neighbours,
-        keys: RecordKey,
-    ) -> tuple[LearnedLaw, tuple[Query, ...]]:
-        """The same law with laws of attributes, and the queries that they cost.
-
-        `cut`: whether longer words count with their first events. ε is that of each attribute.
-        """
-        laws, queries = learn_attributes(
-            attributes, self.support, self.symbols, self._judging_words(keys), read,
-            cut=cut, persons=self._persons, epsilon=epsilon, neighbours=neighbours, keys=keys,
-        )  # fmt: skip
-        return replace(self, attributes=laws), queries
-
-    @property
-    def _persons(self) -> float:
-        return 0.0 if self.quality is None else self.quality.persons
-
-    def _judging_words(self, keys: RecordKey) -> tuple[Codes, Lengths]:
-        """Words by which rows of tables are chosen: a run that is made again draws the same."""
-        return self.draw(LIMITS.now.judging_words, keys.streams(keys.names([WORDS_NAME])).of_row(0))
 
     def under(self, rules: Rules) -> LearnedLaw:
         """The same law with more rules."""

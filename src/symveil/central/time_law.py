@@ -11,7 +11,7 @@ Everything is in whole seconds and in instants, which never decrease.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
@@ -19,14 +19,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.central.cells import Read, cell_name
+from symveil.central.cells import cell_name
 from symveil.central.limits import LIMITS
-from symveil.central.noise import Neighbours, NoisyTable, Query
+from symveil.central.noise import NoisyTable, Query
 from symveil.central.time_tables import (
     PersonTimes,
     Rows,
     Steps,
     TimeSettings,
+    WordsReleased,
     clock_names,
     clock_rows,
     duration_names,
@@ -40,7 +41,7 @@ from symveil.central.word_law import Floats, Support, column_of
 from symveil.estimation.table import Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
-from symveil.randomness import BitSource, RecordKey
+from symveil.randomness import BitSource
 
 WIDTHS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 13, 21, None)
 """Of the triangular kernels; None: all cells alike."""
@@ -132,75 +133,60 @@ LAWS = ("waits", "cycle", "hours", "start_hours", "start_weekdays", "weekdays", 
 
 
 def learn_times(
-    support: Support,
-    symbols: Sequence[str],
-    words: tuple[Codes, Lengths],
-    settings: TimeSettings,
-    steps: Steps,
-    read: Read,
-    *,
-    cut: bool,
-    persons: float,
-    epsilon: Fraction,
-    neighbours: Neighbours,
-    keys: RecordKey,
+    released: WordsReleased, settings: TimeSettings, steps: Steps, epsilon: Fraction
 ) -> tuple[TimeLaw, tuple[Query, ...]]:
-    """The law of times beside a law of words that was released before, and the queries that it cost.
-
-    `words` are some of the released law of words, drawn with the release's key: rows are chosen by them, and a run that
-    is made again chooses the same. `cut`: whether longer words count with their first events, or not at all. `persons`
-    is by the released tables of words, ε that of times.
-    """
-    grid, (codes, lengths) = settings.grid, words
-    queries = dict(
-        zip(("durations", "cycle", "clock", "weekday", "weeks"), time_queries(epsilon, neighbours), strict=True)
+    """The law of times beside a law of words that was released before, and the queries that it cost."""
+    support, symbols, keys, grid = released.support, released.symbols, released.keys, settings.grid
+    durations, cycle, clock, weekday, weeks = queries = time_queries(epsilon, released.neighbours)
+    true = PersonTimes.gathered(
+        released.read, steps, settings, shortest=support.shortest, longest=support.longest, cut=released.cut
     )
-    true = PersonTimes.gathered(read, steps, settings, shortest=support.shortest, longest=support.longest, cut=cut)
-    people = max(LIMITS.now.fewest_persons, persons)
+    codes, lengths = released.words
+    people = max(LIMITS.now.fewest_persons, released.persons)
 
     own_grid = steps.waits or grid
     weight = expected_weights(steps, codes, lengths, people)
-    rows = Rows.chosen(steps, weight, LIMITS.now.own_row * queries["durations"].deviation)
+    rows = Rows.chosen(steps, weight, LIMITS.now.own_row * durations.deviation)
     bins = len(own_grid)
-    names = duration_names(rows, steps, symbols, own_grid)
-    durations = queries["durations"].released(true.durations(rows, bins), keys, cells=names)
+    of_waits = durations.released(
+        true.durations(rows, bins), keys, cells=duration_names(rows, steps, symbols, own_grid)
+    )
     cycle_names = [cell_name([name]) for name in names_of_bins(grid)]
-    cycles = queries["cycle"].released(true.cycles(len(grid)), keys, cells=cycle_names)
-    cycle = smoothed_law(cycles.values, cycles.deviation)
-    waits = wait_laws(durations, rows, bins, longest=cycle if steps.waits is None else None)
+    cycles = _smoothed(cycle.released(true.cycles(len(grid)), keys, cells=cycle_names))
+    waits = wait_laws(of_waits, rows, bins, longest=cycles if steps.waits is None else None)
 
     long = grid.from_lower(LIMITS.now.long)
     long_share = waits[rows.of_move] @ long if steps.metres is None else np.zeros(len(rows.of_move))
-    row_of_activity = clock_rows(
-        steps, codes, lengths, people, long_share, LIMITS.now.clock_row * queries["clock"].deviation
-    )
-    clock_count = int(row_of_activity.max(initial=-1)) + 1
-    sums = true.clocks(row_of_activity, long, clock_count)
-    clock = queries["clock"].released(sums, keys, cells=clock_names(row_of_activity, symbols, grid))
-    hours = clock.values.reshape(-1, 24)
-    common = smoothed_law(hours[1:].sum(axis=0), clock.deviation * np.sqrt(max(clock_count, 1)), circular=True)
+    least = LIMITS.now.clock_row * clock.deviation
+    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, least)
+    count = int(row_of_activity.max(initial=-1)) + 1
+    sums = true.clocks(row_of_activity, long, count)
+    hours = clock.released(sums, keys, cells=clock_names(row_of_activity, symbols, grid)).values.reshape(-1, 24)
+    common = smoothed_law(hours[1:].sum(axis=0), clock.deviation * np.sqrt(max(count, 1)), circular=True)
     common = (common + LIMITS.now.floor) / (1 + 24 * LIMITS.now.floor)
 
-    day_long = grid.from_lower(LIMITS.now.day_long)
-    weekday = queries["weekday"].released(true.weekdays(day_long), keys, cells=weekday_names(grid))
-    days = weekday.values.reshape(2, 7)
+    of_days = true.weekdays(grid.from_lower(LIMITS.now.day_long))
+    days = weekday.released(of_days, keys, cells=weekday_names(grid)).values.reshape(2, 7)
     week_names = [cell_name([name]) for name in settings.period.week_names()]
-    weeks = queries["weeks"].released(true.weeks(settings.period), keys, cells=week_names)
     even = np.full(7, 1 / 7)
     times = TimeLaw(
         settings=settings,
         steps=steps,
         rows=rows.of_move,
         waits=waits,
-        cycle=cycle,
+        cycle=cycles,
         row_of_activity=row_of_activity,
         hours=np.array([tilted(row, common, clock.deviation) for row in hours[1:]]).reshape(-1, 24),
         start_hours=smoothed_law(hours[0], clock.deviation, circular=True),
         start_weekdays=tilted(days[0], even, weekday.deviation),
         weekdays=tilted(days[1], even, weekday.deviation),
-        weeks=smoothed_law(weeks.values, weeks.deviation),
+        weeks=_smoothed(weeks.released(true.weeks(settings.period), keys, cells=week_names)),
     )
-    return times, tuple(queries.values())
+    return times, queries
+
+
+def _smoothed(table: NoisyTable) -> Floats:
+    return smoothed_law(table.values, table.deviation)
 
 
 def wait_laws(table: NoisyTable, rows: Rows, bins: int, *, longest: Floats | None = None) -> Floats:

@@ -26,6 +26,7 @@ from symveil.estimation.table import Indices
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import Period, WaitGrid, WallClock, day_of, hour_of, weekday_of
 from symveil.numbers.rationals import spelled
+from symveil.randomness import RecordKey
 
 TIME_SHARES = {
     "durations": Fraction(50, 100),
@@ -332,6 +333,37 @@ class PersonTimes:
         inside = period.inside(self.start_day)
         week = period.week(self.start_day[inside])
         return summed(week, Entries(self.starting[inside], week, week).each_alike(), period.weeks)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordsReleased:
+    """What tables beside a released law of words stand on: the law, the file, and how it is asked.
+
+    Parameters
+    ----------
+    support, symbols
+        The moves and the lengths, and the names of symbols.
+    words
+        Some words of the law, drawn with the release's key: rows are chosen by them, and a run that is made again
+        chooses the same.
+    persons
+        How many persons there are, by released tables.
+    read
+        Reads all legal words with what is beside their symbols; their groups are persons.
+    cut
+        Whether longer words count with their first events, or not at all.
+    neighbours, keys
+        Between which files, and where noise comes from.
+    """
+
+    support: Support
+    symbols: Sequence[str]
+    words: tuple[Codes, Lengths]
+    persons: float
+    read: Read
+    cut: bool
+    neighbours: Neighbours
+    keys: RecordKey
 
 
 def expected_weights(steps: Steps, codes: Codes, lengths: Lengths, persons: float) -> NDArray[np.float64]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options
+from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options, read_range
 from symveil.cli.options import json_option, number_option, out_option, time_option
 from symveil.cli.output import command, print_result, require_suffix
 from symveil.errors import ParameterError
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from symveil.tasks.compare import Comparison
     from symveil.tasks.compare_tables import TableComparison
 
-_SIZES = re.compile(r"(\d{1,3})(?:\.\.(\d{1,3}))?")
 _USUAL = "2..5"
 
 
@@ -69,17 +67,11 @@ def compare_command(
             )
         comparison = compare_table(true, private, places=places, zones=zones, top=top, columns=ColumnOptions(**columns))
     else:
+        sizes = read_range("patterns", patterns or _USUAL, expected="a number of symbols, or two such as 2..5")
         comparison = compare(
-            true, private, places=places, zones=zones, top=top, patterns=_sizes(patterns or _USUAL), time=time,
+            true, private, places=places, zones=zones, top=top, patterns=sizes, time=time,
             timezone=timezone, **columns,
         )  # fmt: skip
     if out is not None:
         write_text(out, comparison_page(comparison), owner_only=True)
     print_result(comparison.document, comparison.report(), as_json=as_json)
-
-
-def _sizes(text: str) -> tuple[int, int]:
-    comparison = _SIZES.fullmatch(text)
-    if comparison is None:
-        raise ParameterError("patterns", expected="a number of symbols, or two such as 2..5", found=repr(text))
-    return int(comparison[1]), int(comparison[2] or comparison[1])

@@ -1,9 +1,4 @@
-"""`symveil demo`.
-
-`symveil studio`.
-
-`symveil reproduce`.
-"""
+"""`symveil demo`, `symveil studio` and `symveil reproduce`."""
 
 from __future__ import annotations
 

@@ -93,6 +93,32 @@ def read_confidence(text: str) -> float:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
 
 
+_RANGE = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
+
+
+def read_range(name: str, text: str | None, *, expected: str) -> tuple[int, int]:
+    """A number N, or two as N..M, as they were typed.
+
+    >>> read_range("lengths", "2..5", expected="two lengths"), read_range("lengths", "7", expected="two lengths")
+    ((2, 5), (7, 7))
+    """
+    match = _RANGE.fullmatch(text or "")
+    if match is None:
+        raise ParameterError(name, expected=expected, found="none" if text is None else repr(text))
+    return int(match[1]), int(match[2] or match[1])
+
+
+def read_pairs(name: str, texts: tuple[str, ...], *, expected: str) -> dict[str, str]:
+    """What stands before and behind the first = of each text; no name twice."""
+    named: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value) or key in named:
+            raise ParameterError(name, expected=expected, found=repr(text))
+        named[key] = value
+    return named
+
+
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _PARAMETER = re.compile(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`")
 _PLAIN = re.compile(r"[\w.:%+-]+")
@@ -125,12 +151,7 @@ def named_as_typed(error: ParameterError, command: click.Command | None = None) 
 def as_typed(message: str, command: click.Command | None = None) -> str:
     """A message of the library with Python's parameters, which stand between backticks, as options are typed.
 
-    Parameters
-    ----------
-    message
-        An error, a warning or a note.
-    command
-        The command that says it: it knows which option a parameter is.
+    The command knows which option a parameter is.
 
     >>> as_typed("name `person`, or say `on_unknown='drop-sequence'` or `again=True`")
     'name --person, or say --on-unknown drop-sequence or --again'
@@ -226,14 +247,8 @@ class _Word(click.ParamType):  # type: ignore[type-arg]  # generic in some versi
 def option_of(parameter: Parameter, *, required: bool | None = None, kind: Any = None) -> click.Option:
     """The option that a field stands for.
 
-    Parameters
-    ----------
-    parameter
-        A field with an option.
-    required
-        Whether it must be typed; by default where the field has no default.
-    kind
-        Another type of click than that of the field's domain.
+    It must be typed where the field has no default, unless `required` says otherwise; `kind` is another type of click
+    than that of the field's domain.
 
     >>> from symveil.parameters import parameters_of
     >>> from symveil.tasks.parameters import RunOptions
@@ -288,14 +303,8 @@ def options_of(
 ) -> Option:
     """A decorator that gives a command the options of a description's fields, all of them or those of these names.
 
-    Parameters
-    ----------
-    kind
-        The description, or what imports it when the options are needed.
-    names, without
-        Which fields; by default all that have an option.
-    required, kinds
-        Of single fields: what differs from what the field says, as in `option_of`.
+    `kind` may be what imports the description when the options are needed. `required` and `kinds` say what differs from
+    single fields, as in `option_of`.
     """
 
     def make() -> list[click.Option]:
@@ -320,12 +329,7 @@ def options_of(
 def named_options(*names: str, required: tuple[str, ...] = ()) -> Option:
     """The options of a file's parameters of these names: of a run, of columns, or of what is counted or learned.
 
-    Parameters
-    ----------
-    names
-        In the order of the help.
-    required
-        Those of them that must be typed.
+    Names are in the order of the help.
     """
 
     def make() -> list[click.Option]:

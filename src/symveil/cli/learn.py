@@ -1,17 +1,13 @@
-"""`symveil learn`.
-
-`symveil synthesize`.
-"""
+"""`symveil learn` and `symveil synthesize`."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options, read_pairs, read_range
 from symveil.cli.options import (
     epsilon_option,
     file_option,
@@ -24,7 +20,8 @@ from symveil.cli.options import (
 from symveil.cli.output import command, print_result
 from symveil.errors import ParameterError
 
-_LENGTHS = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
+_LENGTHS = "a shortest and a longest length such as 15..49, public numbers"
+_ATTRIBUTES = "a column and its public values, COL=FILE or COL=0,10,100, each column once"
 _PRIVATE_ONLY = (
     *("alphabet", "person", "places", "zones", "constraint", "lengths"),
     *("ledger", "release_id", "engine", "master"),
@@ -86,8 +83,7 @@ def learn_command(
     for name, value in private.items():
         if value not in (None, "local", ()):
             raise ParameterError(name.replace("_", "-"), expected="--epsilon with it", found="none")
-    reading = named
-    learned = learn_file(source, out, smooth=smooth, graph=model, **reading)
+    learned = learn_file(source, out, smooth=smooth, graph=model, **named)
     print_result(learned.document, learned.report(), as_json=as_json)
 
 
@@ -111,19 +107,15 @@ def _learn_privately(
             "smooth", expected="no --smooth with --epsilon: noise decides what is believed", found=smooth
         )
     read_epsilon(epsilon)
-    match = _LENGTHS.fullmatch(str(private.pop("lengths") or ""))
-    if match is None:
-        raise ParameterError(
-            "lengths", expected="a shortest and a longest length such as 15..49, public numbers", found="none"
-        )
-    private["attributes"] = _attributes(private["attributes"])
+    lengths = read_range("lengths", private.pop("lengths"), expected=_LENGTHS)
+    private["attributes"] = read_pairs("attribute", private["attributes"], expected=_ATTRIBUTES)
     given = public_support(private.pop("alphabet"), graph, model_option="--from-graph")
     sizes = {name: reading.pop(name) for name in ("longest", "gzip_ratio")}
     learned = learn(
         source,
         out,
         epsilon=epsilon,
-        lengths=(int(match[1]), int(match[2] or match[1])),
+        lengths=lengths,
         **given,
         neighbours=read_neighbours(private.pop("neighbours")),
         columns=ColumnOptions(person=private.pop("person"), time=private.pop("time"), **reading),
@@ -131,18 +123,6 @@ def _learn_privately(
         **private,
     )
     print_result(learned.document, learned.report(), as_json=as_json)
-
-
-def _attributes(typed: tuple[str, ...]) -> dict[str, str]:
-    """Columns and what their public values are."""
-    named = {}
-    for text in typed:
-        column, equals, values = text.partition("=")
-        if not (column and equals and values) or column in named:
-            expected = "a column and its public values, COL=FILE or COL=0,10,100, each column once"
-            raise ParameterError("attribute", expected=expected, found=repr(text))
-        named[column] = values
-    return named
 
 
 @command("synthesize", example='symveil synthesize model.json --count 1000 --separator "|" --out synthetic.csv')

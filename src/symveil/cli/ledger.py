@@ -13,7 +13,7 @@ from symveil.cli.output import command, group, print_result
 from symveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from symveil.ledger.units import Compares, Unit
+    from symveil.ledger.units import Compares
 
 
 @group("ledger", example="symveil ledger status --ledger budgets.db")
@@ -59,9 +59,7 @@ def status_command(ledger: str, person: str | None, as_json: bool) -> None:
     help="Budgets are for words this close: charges that promise less are refused.",
 )
 @click.option(
-    "--metric",
-    type=OneOf(["hamming", "levenshtein"]),
-    help="What close means there: hamming, unless another is named.",
+    "--metric", type=OneOf(["hamming", "levenshtein"]), help="What close means there: hamming, unless another is named."
 )
 @click.option("--public-start", is_flag=True, help="There only words with the same first symbol are compared.")
 @json_option
@@ -86,12 +84,12 @@ def grant_command(
     With --adjacency, --metric or --public-start all budgets of the ledger are for that unit from now on; a charge in
     another unit is refused unless it covers that one.
     """
-    from symveil.tasks.budgets import grant_budget, grant_report
+    from symveil.tasks.budgets import Granted, grant_budget, read_unit
 
     if everyone == bool(persons or persons_file):
         actual = "both" if everyone else "neither"
         raise ParameterError("person", expected="--person or --persons, or --everyone", found=actual)
-    unit = _unit(adjacency, metric, public_start)
+    unit = read_unit(None if adjacency is None else read_adjacency_option(adjacency), metric, public_start)
     if unit is not None and compares == "persons":
         raise ParameterError(
             "for", expected="words with --adjacency, --metric or --public-start, which are about words", found=compares
@@ -100,25 +98,8 @@ def grant_command(
         ledger, epsilon, persons=persons, persons_file=persons_file, everyone=everyone, delta=delta, unit=unit,
         compares=compares,
     )  # fmt: skip
-    document: dict[str, object] = {"granted": epsilon, "persons": None if everyone else named, "everyone": everyone}
-    document |= {} if compares is None else {"for": compares}
-    document |= {} if unit is None else {"budgets_for": unit.document()}
-    report = grant_report(epsilon, None if everyone else named, compares, unit)
-    print_result(lambda: document, report, as_json=as_json)
-
-
-def _unit(adjacency: str | None, metric: str | None, public_start: bool) -> Unit | None:
-    """The unit that was named, by any part of it."""
-    from symveil.laws.parameters import read_metric
-    from symveil.ledger.units import Unit
-
-    if adjacency is None and metric is None and not public_start:
-        return None
-    return Unit(
-        adjacency=read_adjacency_option("1" if adjacency is None else adjacency),
-        metric=read_metric(metric or "hamming"),
-        public_start=public_start,
-    )
+    granted = Granted(epsilon, None if everyone else named, compares, unit)
+    print_result(granted.document, granted.report(), as_json=as_json)
 
 
 @command("abandon", example="symveil ledger abandon --ledger budgets.db --release-id october")
@@ -164,8 +145,8 @@ def export_command(ledger: str, out: Path, spreadsheet_safe: bool, as_json: bool
     from symveil.tasks.budgets import export_ledger
 
     count = export_ledger(ledger, out, spreadsheet_safe=spreadsheet_safe)
-    report = text_report("Export", [f"Wrote {count} persons to {out}."])
-    print_result(lambda: {"out": str(out), "persons": count}, report, as_json=as_json)
+    wrote = text_report("Export", [f"Wrote {count} persons to {out}."])
+    print_result(lambda: {"out": str(out), "persons": count}, wrote, as_json=as_json)
 
 
 for _command in (status_command, grant_command, history_command, export_command, abandon_command):

@@ -227,12 +227,8 @@ def progress_bar(label: str, *, passes: tuple[str, ...] = ()) -> Iterator[Progre
     minute. A bar inside another is the same line under another name, so that the time is that of the whole command.
     Searches behind a mechanism (certificates) tell it too, also those of threads that draw.
 
-    Parameters
-    ----------
-    label
-        What the work is called until a report has a name of its own; "" where a command may have nothing to say.
-    passes
-        The names of the passes over a file that are to come, where that is known: they share one bar.
+    The label is "" where a command may have nothing to say. Names of the passes over a file that are to come share one
+    bar.
     """
     if _lines:
         line = _lines[-1]

@@ -1,7 +1,4 @@
-"""`symveil release`.
-
-`symveil audit`.
-"""
+"""`symveil release` and `symveil audit`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`symveil symbols`.
-
-`symveil roads`.
-
-`symveil alphabet`.
-"""
+"""`symveil symbols`, `symveil roads` and `symveil alphabet`."""
 
 from __future__ import annotations
 

@@ -257,12 +257,7 @@ def grid_links(side: int, *, seed: int = 0) -> list[Link]:
 def grid_roads(side: int, *, seed: int = 0) -> MarkovChain:
     """The chain over the links of a grid; at every crossing all ways on are equally likely.
 
-    Parameters
-    ----------
-    side
-        Crossings along each side; there are about 2.6·side² links.
-    seed
-        Of the streets that are closed or one-way.
+    There are about 2.6·side² links.
 
     >>> len(grid_roads(4).states) == len(grid_links(4))
     True

@@ -56,6 +56,8 @@ class CodeLaw(ABC):
     """What adjacency counts: a mechanism is made for one metric, and takes the languages that have it."""
     private: ClassVar[bool] = True
     """Whether its loss is at most ε; what is kept only to reproduce a paper may lose more."""
+    _zero_epsilon_allowed: ClassVar[bool] = False
+    """Whether it takes ε = 0, as figures of papers do."""
 
     def __init__(
         self, language: Language, *, epsilon: Number, adjacency: Adjacency | None = None, calibration: str = "tight"
@@ -70,7 +72,7 @@ class CodeLaw(ABC):
                 "adjacency", expected='a whole number, or max_length with "all", which bounds it', found="all"
             )
         self.language: Final = language
-        self.epsilon: Final = read_epsilon(epsilon, zero_allowed=not self.private)
+        self.epsilon: Final = read_epsilon(epsilon, zero_allowed=self._zero_epsilon_allowed)
         self._given_adjacency: Final = adjacency
         self.adjacency: Final = read_adjacency(
             adjacency, length=FAR - 1 if farthest is None else language.max_length or 0

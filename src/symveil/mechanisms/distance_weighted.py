@@ -208,6 +208,7 @@ class Jones2019Printed(DistanceWeighted):
     name = "jones2019-printed"
     label: ClassVar[str] = "as printed in J19 (not private)"
     private: ClassVar[bool] = False
+    _zero_epsilon_allowed: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -388,10 +388,7 @@ class Job(ABC, Generic[Plan]):
     def calibrate(self, averaged: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> None:
         """Search for all laws that words of this input are released by; nothing is searched for afterwards.
 
-        Parameters
-        ----------
-        averaged
-            Further lengths whose laws the manifest speaks of, given those that occur.
+        `averaged` gives further lengths whose laws the manifest speaks of, from those that occur.
         """
         occurring = np.empty(0, dtype=np.int64) if self.legal_lengths is None else self.legal_lengths
         lengths = np.union1d(occurring, averaged(occurring)) if needs_lengths(self.mechanism) else occurring

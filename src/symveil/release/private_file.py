@@ -91,16 +91,8 @@ def release_from_manifest(
 ) -> LocalSpec:
     """What a manifest describes: the choice, and the mechanism by its laws; nothing is searched for.
 
-    Parameters
-    ----------
-    document
-        The manifest. One of 0.2 has no laws: they are calibrated again.
-    model
-        Its model.
-    where
-        Its file, for messages.
-    prove
-        Whether the laws are proved again, one evaluation each.
+    A manifest of 0.2 has no laws: they are calibrated again. With `prove` laws are proved again, one evaluation each.
+    `where` is its file, for messages.
     """
     choice, parameters = choice_from_manifest(document), document["parameters"]
     times = TimeSettings.from_parameters(parameters) if "time_grid" in parameters else None
@@ -191,16 +183,8 @@ class PrivateFile:
     ) -> Self:
         """A private file as its manifest describes it.
 
-        Parameters
-        ----------
-        source
-            The private file or folder, or the table.
-        manifest
-            Its manifest, where that lies elsewhere than beside it.
-        model
-            The model, or its file, where it is not beside the manifest.
-        cluster
-            A column that says which sequences belong together.
+        Manifest and model are given where they do not lie beside it; `cluster` names a column that says which sequences
+        belong together.
         """
         document, manifest_file = _described(source, manifest)
         own = cls(source, document, manifest_file=manifest_file, cluster=cluster)
@@ -224,12 +208,7 @@ class PrivateFile:
     ) -> Iterator[SequenceFile]:
         """The private file, each file of a private folder, or the table, opened as the manifest says.
 
-        Parameters
-        ----------
-        keep
-            Kept columns to read as well.
-        time, attributes
-            The column of times, and other columns of events, where they are to be read as well.
+        Kept columns, the column of times and other columns of events are read where they are named.
         """
         named = ColumnOptions.from_names(self.document["output"]["columns"])
         columns = replace(named, person=self.cluster, person_option="cluster", keep=keep, time=time)
@@ -329,12 +308,8 @@ class PrivateFile:
     def batches(self, groups: int, *, timed: bool = False) -> Iterator[Batch]:
         """The words, each in one of so many random groups.
 
-        Parameters
-        ----------
-        groups
-            How many; 0: all words in one.
-        timed
-            Whether the bins of events are read too: as the attribute of the batches, -1 where an event has none.
+        0 groups: all words in one. With `timed` bins of events are read as the attribute of the batches, -1 where an
+        event has none.
         """
         owner = random_groups(self.units(), groups, self.seed) if groups else np.zeros(self.units(), dtype=np.int64)
         seen = 0

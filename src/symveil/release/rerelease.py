@@ -33,15 +33,7 @@ from symveil.release.spec import LocalSpec
 
 
 def noise_of(release: LocalSpec, document: dict[str, Any]) -> SubstitutionNoise:
-    """The noise in words over an alphabet, by the laws of a manifest.
-
-    Parameters
-    ----------
-    release
-        What the manifest describes.
-    document
-        The manifest.
-    """
+    """The noise in words over an alphabet, by the laws of a manifest."""
     times = release.times
     if times is not None and times.joint:
         if times.grid.waits is not None:
@@ -190,14 +182,7 @@ def _is_flat(law: Law) -> bool:
 def is_positive(cost: Cost, rate: float, symbols: int) -> bool:
     """Whether e^{−η·c(a, a')} is a positive definite matrix at every position, so that P is similar to one.
 
-    Parameters
-    ----------
-    cost
-        What pairs of symbols cost, without steps.
-    rate
-        η.
-    symbols
-        How many symbols there are.
+    The cost is without steps, and the rate is η.
     """
     if cost.period != 1 or symbols > _LARGEST_METRIC:
         return False

@@ -99,10 +99,7 @@ class ReleaseSpec(ABC):
     def public_words(self, model_file: str | None) -> dict[str, Any]:
         """The alphabet and the model as manifests have them: one of them, or neither.
 
-        Parameters
-        ----------
-        model_file
-            The plain name of the model's file: which folders its holder has is not public.
+        `model_file` is a plain name: which folders its holder has is not public.
         """
         listed = None if self.alphabet is None or self.model is not None else self.alphabet.symbols
         return {
@@ -205,10 +202,8 @@ class LocalSpec(ReleaseSpec):
 
         Nothing is known with a public start, where words that begin differently can be distinguished; nor of policies.
 
-        Parameters
-        ----------
-        proved
-            Whether the bound of each length is computed, as for the manifest; else what the choice keeps for all.
+        With `proved` the bound of each length is computed, as for the manifest; else it is what the choice keeps for
+        all.
         """
         mechanism, choice = self.mechanism, self.choice
 
@@ -336,11 +331,6 @@ class LocalSpec(ReleaseSpec):
         """On a model the share of positions of typical sequences that have an alternative within b; None elsewhere.
 
         A policy for opacity has secrets of its own: it is left out.
-
-        Parameters
-        ----------
-        lengths
-            The lengths that occur.
         """
         if self.policy is not None:
             return None
@@ -349,12 +339,7 @@ class LocalSpec(ReleaseSpec):
     def refuse_thin(self, lengths: NDArray[np.int64] | None, *, thin: bool) -> None:
         """Refuse a release that leaves most positions of typical sequences without an alternative, unless it is meant.
 
-        Parameters
-        ----------
-        lengths
-            The lengths that occur; None: they are secret, or not known before something is drawn.
-        thin
-            Whether it is meant.
+        Lengths are None where they are secret, or not known before something is drawn.
         """
         if lengths is not None and self.policy is None:
             refuse_thin(self.mechanism.language, self.adjacency, lengths.tolist(), thin=thin)

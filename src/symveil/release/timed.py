@@ -101,14 +101,7 @@ class TimeGrid:
     def of(self, stamps: Stamps, lengths: Indices, clock: WallClock) -> Indices:
         """The bin of each event; -1 where there is none: where a time is unknown, and of waits before a first event.
 
-        Parameters
-        ----------
-        stamps
-            The times of all events, one word after the other.
-        lengths
-            The length of each word.
-        clock
-            What the hour of an instant is.
+        Stamps are those of all events, one word after the other.
 
         >>> stamps = Stamps(np.array([0, 90 * 10**6, 0]), np.array([2, 2, 0], dtype=np.int8))
         >>> TimeGrid.read("wait:0,1m,1h").of(stamps, np.array([3]), WallClock()).tolist()
@@ -194,26 +187,14 @@ class TimedEvents:
     def loss(self, events: int, *, arbitrarily: bool = False) -> Fraction:
         """What words lose at most that differ in so many events, by this law alone.
 
-        Parameters
-        ----------
-        events
-            How many events differ.
-        arbitrarily
-            Whether their times differ by any number of bins, and not by the declared shift.
+        `arbitrarily`: their times differ by any number of bins, and not by the declared shift.
         """
         return events * self.law.rate * (self.law.farthest_cost if arbitrarily else 1)
 
     def promised(self, document: dict[str, Any], lengths: Indices, adjacency: int) -> dict[str, Any]:
         """The promise of a release, where this law takes part in it.
 
-        Parameters
-        ----------
-        document
-            What is promised for the words without their times.
-        lengths
-            The lengths that occur.
-        adjacency
-            b.
+        `document` is the promise for the words without their times.
         """
         longest = int(lengths.max(initial=0))
         near = min(adjacency, longest)
@@ -376,12 +357,7 @@ class TimeSettings:
     def of_words(self, choice: MechanismChoice, *, on_model: bool) -> MechanismChoice:
         """The choice of the mechanism that words have beside their times; refused where times cannot stand beside it.
 
-        Parameters
-        ----------
-        choice
-            What was asked for.
-        on_model
-            Whether words are those of a model: then they get their share of epsilon.
+        Words of a model get their share of epsilon.
         """
         if choice.metric == "levenshtein":
             raise ParameterError(
@@ -427,16 +403,8 @@ class TimeSettings:
     ) -> TimedEvents:
         """How events are released.
 
-        Parameters
-        ----------
-        symbols
-            How many symbols the alphabet has; None on a model.
-        epsilon
-            What symbols and times may lose together.
-        adjacency
-            b.
-        law
-            A row of the law of a manifest; None: the best one is looked for.
+        There is a number of symbols over an alphabet; `law` is a row of a manifest, without which the best one is
+        looked for.
         """
         grid, clock, moved = TimeGrid.read(self.grid), WallClock.read(self.timezone), read_shift(self.shift)
         joint, share = symbols is not None, None if symbols is not None else self.share_of_times

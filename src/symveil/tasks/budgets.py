@@ -7,17 +7,20 @@ import heapq
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from symveil.errors import FileError
 from symveil.formats.reading import guarded, read_lines
+from symveil.laws.parameters import Adjacency, read_metric
 from symveil.ledger.accounts import account, accounts, grant, history, totals
 from symveil.ledger.lifecycle import Abandoned, LedgerRelease, abandon, find_release
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.ledger.store import Database
 from symveil.ledger.units import Compares, Unit, granted_units, shown_unit
 from symveil.numbers.rationals import Number, exact
+from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table, text_report
 from symveil.storage.files import TemporaryOutput, temporary_path
 
@@ -214,13 +217,39 @@ def ledger_accounts(ledger: str | Path, *, most: int) -> list[Account]:
 # --- reports -----------------------------------------------------------------------------------
 
 
-def grant_report(epsilon: str, persons: int | None, compares: Compares | None, unit: Unit | None) -> Report:
+@dataclass(frozen=True, slots=True)
+class Granted(Reported):
     """What was granted, to how many persons (None: to everyone), for what."""
-    what = "" if compares is None else f" for {compares}"
-    texts = [f"Granted {epsilon} to {'everyone' if persons is None else f'{persons} persons'}{what}."]
-    if unit is not None:
-        texts.append(f"Budgets of this ledger are for {unit}.")
-    return text_report("Granted", texts)
+
+    epsilon: str
+    persons: int | None
+    compares: Compares | None
+    unit: Unit | None
+
+    def document(self) -> dict[str, object]:
+        """The JSON form."""
+        document: dict[str, object] = {
+            "granted": self.epsilon, "persons": self.persons, "everyone": self.persons is None
+        }  # fmt: skip
+        document |= {} if self.compares is None else {"for": self.compares}
+        return document | ({} if self.unit is None else {"budgets_for": self.unit.document()})
+
+    def report(self) -> Report:
+        """The same as sentences."""
+        what = "" if self.compares is None else f" for {self.compares}"
+        texts = [
+            f"Granted {self.epsilon} to {'everyone' if self.persons is None else f'{self.persons} persons'}{what}."
+        ]
+        if self.unit is not None:
+            texts.append(f"Budgets of this ledger are for {self.unit}.")
+        return text_report("Granted", texts)
+
+
+def read_unit(adjacency: Adjacency | None, metric: str | None, public_start: bool) -> Unit | None:
+    """The unit that is named by any part of it: b is 1 and the metric hamming unless another one is named."""
+    if adjacency is None and metric is None and not public_start:
+        return None
+    return Unit(adjacency=adjacency or 1, metric=read_metric(metric or "hamming"), public_start=public_start)
 
 
 def abandoned_report(closed: Abandoned) -> Report:

@@ -166,10 +166,7 @@ class CentralFile:
     def release_notes(self, what: str) -> tuple[str, ...]:
         """Remarks for the holder about this run.
 
-        Parameters
-        ----------
-        what
-            What the file has: a model or a table.
+        `what` is what the file has: a model or a table.
         """
         left_out = "persons whose budget does not cover epsilon are left out; their number is not shown"
         before = (
@@ -416,14 +413,8 @@ def _whole(column: Any) -> NDArray[np.int64]:
 def declared_rules(symbols: Sequence[str], *, no_repeats: bool, constraint: Model | str | Path | None) -> Rules:
     """The rules of a law over these symbols.
 
-    Parameters
-    ----------
-    symbols
-        The names of the law's symbols.
-    no_repeats
-        Whether a word has every symbol at most once.
-    constraint
-        A model or its file: words must be words of it.
+    With `no_repeats` a word has every symbol at most once; words must be words of the `constraint`, a model or its
+    file.
 
     >>> declared_rules("ab", no_repeats=True, constraint=None)
     Rules(once=(0, 1))

@@ -285,9 +285,9 @@ def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
         pairs.append(("cost", getattr(made, "cost", None), read_cost(choice.cost, choice.costs)))
         if row.get("cost") == "swap":
             pairs.append(("cap", cost.largest, getattr(wanted(), "plain_cost", cost).largest))
-    for name, own, asked in pairs:
-        if own != asked:
-            has, wants = ("none" if each is None else str(each).lower() for each in (own, asked))
+    for name, own, requested in pairs:
+        if own != requested:
+            has, wants = ("none" if each is None else str(each).lower() for each in (own, requested))
             yield f"{name}: the law of words of {length} symbols has {has}, which is not what they ask for, {wants}"
     is_formula = made.language.homogeneous and (choice.calibration == "classic" or made.name in _CLOSED_FORMS)
     if is_formula or (named and choice.calibration == "classic"):

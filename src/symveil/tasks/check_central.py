@@ -69,12 +69,7 @@ def check_central(
 ) -> list[Check]:
     """Everything that the files of a central release decide.
 
-    Parameters
-    ----------
-    file, document
-        The manifest.
-    output, model
-        The released file and the model, where they do not lie beside it.
+    `output` and `model` are given where they do not lie beside the manifest.
     """
     path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
     checks = [output_bytes(path, document), *schema_fields(document, "central")]

@@ -67,10 +67,7 @@ class CheckedManifest(Reported):
     def report(self, *, typed: Callable[[str], str] = str) -> Report:
         """What holds of it, check by check.
 
-        Parameters
-        ----------
-        typed
-            Writes the parameters of a note as its reader types them.
+        `typed` writes the parameters of a note as its reader types them.
         """
         name = str(self.manifest)
         rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in self.checks]
@@ -113,15 +110,7 @@ def same_model(load: Callable[[Path], Loaded], digest: str, path: Path | None, c
 
 
 def promise_fault(promise: Mapping[str, Any], document: dict[str, Any]) -> str | None:
-    """Which part of a promise a manifest has otherwise than it is computed again; None: no part.
-
-    Parameters
-    ----------
-    promise
-        What a `ReleaseSpec` promises.
-    document
-        The manifest.
-    """
+    """Which part of a promise a manifest has otherwise than it is computed again; None: no part."""
     for key, value in as_recorded(dict(promise), document).items():
         # as text, and not as Python compares them: 1 is not true
         if json.dumps(document[key], sort_keys=True) != json.dumps(value, sort_keys=True):
@@ -150,12 +139,7 @@ def question_of(document: dict[str, Any]) -> TimeQuestion:
 def check_table(path: Path, document: dict[str, Any], language: AnyLength | None) -> list[Check]:
     """That the rows are the public cells, and what follows from their counts.
 
-    Parameters
-    ----------
-    path, document
-        The table and its manifest.
-    language
-        The public words; None where there are none, for a δ.
+    There is no public language for a count with a δ.
     """
     times = is_of_times(document)
     if times and language is None:

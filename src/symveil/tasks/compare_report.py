@@ -57,13 +57,7 @@ def _files(comparison: Comparison) -> Table:
 
 
 def comparison_sections(comparison: Comparison) -> Iterable[Section]:
-    """Pictures of both files beside each other: for the holder of the true one only.
-
-    Parameters
-    ----------
-    comparison
-        Of two files of sequences.
-    """
+    """Pictures of both files beside each other: for the holder of the true one only."""
     if comparison.roads:
         yield Section("On the map", _maps(comparison))
     if comparison.times is not None:

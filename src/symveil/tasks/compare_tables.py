@@ -284,14 +284,7 @@ def compared(
 ) -> Report:
     """What was compared, as a table of metrics, with whom it is for.
 
-    Parameters
-    ----------
-    metrics, meanings
-        The values, and how each is presented: `METRICS` or `TABLE_METRICS`, which say the order.
-    title
-        Of the table.
-    notes
-        What should be known besides.
+    `METRICS` or `TABLE_METRICS` say how each is presented, and in which order.
 
     >>> compared({"l1": 0.25}, TABLE_METRICS, title="A table").sections[0].parts[0].rows
     (('shares: L1', '0.25', '0, at most 2', 'differences of shares, over all cells', 'formula', 'l1'),)

@@ -1,4 +1,7 @@
-"""The main job on a made-up town: a week of trips in, private files out, checked, and what can be learned from them."""
+"""The main job on a made-up town: a week of trips in, private files out, checked, and what can be learned from them.
+
+Everything is computed by functions that users have (`import symveil as sv`).
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,20 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from symveil.examples.millford import MOST_TRIPS, STREETS, Trip, millford, millford_map, millford_trips, quarters
-from symveil.formats.models.model_files import save_model
-from symveil.languages.runs import RunLanguage, runs
+import symveil as sv
+from symveil.examples import millford as town
+from symveil.examples.millford import MOST_TRIPS, STREETS, Trip
 from symveil.laws.protection import typical_words
-from symveil.mechanisms.attacker import AttackerView, attacker_view
-from symveil.mechanisms.exponential import Exponential
-from symveil.mechanisms.mechanism import Mechanism
-from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.mechanisms.selection import select_mechanism
 from symveil.models.alphabet import decode
 from symveil.numbers.progress import Progress, named
 from symveil.storage.files import write_text
-from symveil.tasks.check import check_manifest
-from symveil.tasks.count import count
-from symveil.tasks.estimate import estimate
-from symveil.tasks.privatize_file import privatize_file
-from symveil.tasks.release_report import FileRelease
+
+if TYPE_CHECKING:
+    from symveil.mechanisms.attacker import AttackerView
+    from symveil.mechanisms.mechanism import Mechanism
+    from symveil.tasks.release_report import FileRelease
 
 EPSILONS = (4, 6, 10)
 """For trips that differ in up to `ADJACENCY` blocks; each block costs a quarter of it, also beyond. The last is large
@@ -36,12 +34,9 @@ enough for intervals from the private file alone in nearly every release.
 """
 ADJACENCY = 4
 """The least number of blocks with which every block of a typical trip has alternatives on this map."""
-EPSILON_PER_PERSON = 1
-TYPICAL_LENGTH = 7
-CURVE_EPSILONS = (2, 4, 6, 8, 10)
+EPSILON_PER_PERSON, TYPICAL_LENGTH, CURVE_EPSILONS = 1, 7, (2, 4, 6, 8, 10)
 _TYPICAL_TRIPS = 6
-_SEPARATOR = "|"
-_COLUMNS: dict[str, Any] = {"identifier": "trip_id", "sequence": "streets", "separator": _SEPARATOR}
+_COLUMNS: dict[str, Any] = {"identifier": "trip_id", "sequence": "streets", "separator": "|"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +58,7 @@ class DemoRow:
     @property
     def guarantee(self) -> dict[str, Any]:
         """What the manifest promises."""
-        promise: dict[str, Any] = self.release.manifest["guarantee"]
-        return promise
+        return dict(self.release.manifest["guarantee"])
 
     @property
     def per_block(self) -> Fraction:
@@ -91,18 +85,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorCurve:
-    """A mechanism, and how many blocks of a typical trip it changes at each of `CURVE_EPSILONS`."""
-
-    name: str
-    errors: tuple[float, ...]
-
-    def at(self, epsilon: int) -> float:
-        """The error at one of them."""
-        return self.errors[CURVE_EPSILONS.index(epsilon)]
-
-
-@dataclass(frozen=True, slots=True)
 class Demo:
     """What the demo did and where its results are."""
 
@@ -117,11 +99,13 @@ class Demo:
     """How often one block followed another, from the same file."""
     flows: tuple[Answer, ...]
     """Trips from quarter to quarter, from the whole file, with one ε per person."""
-    curves: tuple[ErrorCurve, ...]
+    curves: Mapping[str, Mapping[int, float]]
+    """By the name of a mechanism, ours last: how many blocks of a typical trip it changes at each of some ε."""
     report: Path
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
+        answers = {"visits": self.visits, "turns": self.turns, "flows": self.flows}
         return {
             "trips": len(self.trips),
             "streets": self.streets,
@@ -145,13 +129,13 @@ class Demo:
                 for row in self.rows
             ],
             "answers": {
-                name: {"covered": covered(answers), "rows": [asdict(answer) for answer in answers]}
-                for name, answers in (("visits", self.visits), ("turns", self.turns), ("flows", self.flows))
+                name: {"covered": covered(each), "rows": [asdict(answer) for answer in each]}
+                for name, each in answers.items()
             },
             "epsilon_per_person": EPSILON_PER_PERSON,
             "mechanisms": [
-                {"name": curve.name, "epsilons": list(CURVE_EPSILONS), "expected_errors": list(curve.errors)}
-                for curve in self.curves
+                {"name": name, "epsilons": list(errors), "expected_errors": list(errors.values())}
+                for name, errors in self.curves.items()
             ],
         }
 
@@ -168,31 +152,38 @@ def covered(answers: Iterable[Answer]) -> int:
 def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
     """Write the town and its trips, release them, check every release, and ask what an analyst would.
 
-    Parameters
-    ----------
-    out
-        The folder of all files.
-    progress
-        Called with how many steps are done, and of how many; the last one is the page.
+    `progress` is called with how many steps are done, and of how many; the last one is the page.
     """
     steps = len(EPSILONS) + 4
     named(progress, "making up a town")(0, steps)
-    chain, trips = millford(), millford_trips()
-    save_model(chain, out / "roads.json")
-    heads = ("trip_id", "person", "day", "purpose", "streets")
-    rows = ((name, trip.person, trip.day, trip.purpose, _SEPARATOR.join(trip.blocks)) for name, trip in trips.items())
-    write_text(out / "trips.csv", _as_csv(heads, rows))
-    ends = ((name, *start, *end) for name, (start, end) in millford_map().items())
-    write_text(out / "roads_map.csv", _as_csv(("state", "x1", "y1", "x2", "y2"), ends))
-    write_text(out / "quarters.csv", _as_csv(("symbol", "zone"), quarters().items()))
-    language = runs(chain, TYPICAL_LENGTH)
+    chain, trips = town.millford(), town.millford_trips()
+    sv.save_model(chain, out / "roads.json")
+    rows = ((name, trip.person, trip.day, trip.purpose, "|".join(trip.blocks)) for name, trip in trips.items())
+    _write_csv(out / "trips.csv", ("trip_id", "person", "day", "purpose", "streets"), rows)
+    ends = ((name, *start, *end) for name, (start, end) in town.millford_map().items())
+    _write_csv(out / "roads_map.csv", ("state", "x1", "y1", "x2", "y2"), ends)
+    _write_csv(out / "quarters.csv", ("symbol", "zone"), town.quarters().items())
+    language = sv.runs(chain, TYPICAL_LENGTH)
     releases = []
     for step, epsilon in enumerate(EPSILONS, start=1):
         named(progress, f"privatising at epsilon = {epsilon}")(step, steps)
         releases.append(_released(out, epsilon, language, trips))
     named(progress, "asking what an analyst would ask")(steps - 3, steps)
-    visits, turns = (_estimated(releases[-1].release, name, trips) for name in ("visits", "ngrams:2"))
-    flows = _counted(out, trips)
+    drives = [trip.blocks for trip in trips.values()]
+    visits, turns = (
+        _answers(sv.estimate(releases[-1].release.out, name).document(), Counter(cells), "released", "estimate")
+        for name, cells in (
+            ("visits", ((block,) for blocks in drives for block in blocks)),
+            ("ngrams:2", (move for blocks in drives for move in pairwise(blocks))),
+        )
+    )
+    table = sv.count(
+        out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
+        bound=MOST_TRIPS, person="person", **_COLUMNS,
+    )  # fmt: skip
+    flows: Counter[tuple[str, ...]] = Counter(
+        (town.quarters()[blocks[0]], town.quarters()[blocks[-1]]) for blocks in drives
+    )
     named(progress, "trying the published mechanisms")(steps - 2, steps)
     return Demo(
         trips=trips,
@@ -201,37 +192,37 @@ def run_demo(out: Path, *, progress: Progress | None = None) -> Demo:
         rows=tuple(releases),
         visits=visits,
         turns=turns,
-        flows=flows,
+        flows=_answers(table.document(), flows, "count", "count"),
         curves=_curves(language),
         report=out / "report.html",
     )
 
 
-def private_mechanism(language: RunLanguage, epsilon: int) -> Mechanism:
+def private_mechanism(language: sv.RunLanguage, epsilon: int) -> Mechanism:
     """What the demo releases trips with: the least error that keeps the promise of the published mechanisms.
 
     Two trips that differ in d blocks lose at most dε/b, for every d.
 
-    >>> mechanism = private_mechanism(runs(millford(), 5), 6)
+    >>> mechanism = private_mechanism(sv.runs(town.millford(), 5), 6)
     >>> [round(float(mechanism.loss_at(distance)), 6) <= 1.5 * distance for distance in range(1, 6)]
     [True, True, True, True, True]
     """
-    return select_mechanism(language, epsilon=epsilon, adjacency=ADJACENCY)
+    return sv.select_mechanism(language, epsilon=epsilon, adjacency=ADJACENCY)
 
 
 def released_trips(release: FileRelease) -> dict[str, tuple[str, ...]]:
     """The trips of a private file by their id."""
     with release.out.open(encoding="utf-8", newline="") as file:
-        return {row["trip_id"]: tuple(row["streets"].split(_SEPARATOR)) for row in csv.DictReader(file)}
+        return {row["trip_id"]: tuple(row["streets"].split("|")) for row in csv.DictReader(file)}
 
 
-def _released(out: Path, epsilon: int, language: RunLanguage, trips: Mapping[str, Trip]) -> DemoRow:
-    release = privatize_file(
+def _released(out: Path, epsilon: int, language: sv.RunLanguage, trips: Mapping[str, Trip]) -> DemoRow:
+    release = sv.privatize_file(
         out / "trips.csv", out / f"private_trips_epsilon_{epsilon}.csv", model=out / "roads.json",
         epsilon=epsilon, adjacency=ADJACENCY, **_COLUMNS,
     )  # fmt: skip
     mechanism, private = private_mechanism(language, epsilon), released_trips(release)
-    view = attacker_view(mechanism)
+    view = sv.average_over_model(mechanism).attacker
     assert view is not None  # noqa: S101 - it is known on a language of this size
     wrong = [
         sum(one != other for one, other in zip(private[name], trip.blocks, strict=True)) for name, trip in trips.items()
@@ -242,52 +233,27 @@ def _released(out: Path, epsilon: int, language: RunLanguage, trips: Mapping[str
         changed=sum(wrong) / sum(len(trip.blocks) for trip in trips.values()),
         unchanged_trips=wrong.count(0) / len(wrong),
         attacker=view,
-        checked=check_manifest(release.manifest_file).holds,
+        checked=sv.check_manifest(release.manifest_file).holds,
         release=release,
     )
 
 
-def _mean_error(mechanism: Mechanism, language: RunLanguage) -> float:
+def _mean_error(mechanism: Mechanism, language: sv.RunLanguage) -> float:
     words = [decode(row, language.alphabet, like=()) for row in typical_words(language, _TYPICAL_TRIPS)]
     return sum(mechanism.distances(word).expected_error for word in words) / len(words)
 
 
-def _curves(language: RunLanguage) -> tuple[ErrorCurve, ...]:
-    def classic(kind: type[Exponential | PermuteAndFlip]) -> Callable[[int], Mechanism]:
-        return lambda epsilon: kind(language, epsilon=epsilon, adjacency=ADJACENCY, calibration="classic")
-
+def _curves(language: sv.RunLanguage) -> dict[str, dict[int, float]]:
+    classic: dict[str, Any] = {"adjacency": ADJACENCY, "calibration": "classic"}
     makers: dict[str, Callable[[int], Mechanism]] = {
-        "exponential, as published (J19)": classic(Exponential),
-        "permute-and-flip, as published (B26)": classic(PermuteAndFlip),
+        "exponential, as published (J19)": lambda epsilon: sv.Exponential(language, epsilon=epsilon, **classic),
+        "permute-and-flip, as published (B26)": lambda epsilon: sv.PermuteAndFlip(language, epsilon=epsilon, **classic),
         "symveil": lambda epsilon: private_mechanism(language, epsilon),
     }
-    return tuple(
-        ErrorCurve(name, tuple(_mean_error(make(epsilon), language) for epsilon in CURVE_EPSILONS))
+    return {
+        name: {epsilon: _mean_error(make(epsilon), language) for epsilon in CURVE_EPSILONS}
         for name, make in makers.items()
-    )
-
-
-def _estimated(release: FileRelease, statistic: str, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
-    """From a private file: its own columns, and nothing else, make the estimate."""
-    every: Iterable[tuple[str, ...]] = (
-        cell
-        for trip in trips.values()
-        for cell in (pairwise(trip.blocks) if statistic == "ngrams:2" else ((block,) for block in trip.blocks))
-    )
-    return _answers(estimate(release.out, statistic).document(), Counter(every), "released", "estimate")
-
-
-def _counted(out: Path, trips: Mapping[str, Trip]) -> tuple[Answer, ...]:
-    """From the whole file, by its holder, with noise for each person and not for each trip."""
-    table = count(
-        out / "trips.csv", "od", epsilon=EPSILON_PER_PERSON, model=out / "roads.json", zones=out / "quarters.csv",
-        bound=MOST_TRIPS, person="person", **_COLUMNS,
-    )  # fmt: skip
-    quarter = quarters()
-    pairs: Counter[tuple[str, ...]] = Counter(
-        (quarter[trip.blocks[0]], quarter[trip.blocks[-1]]) for trip in trips.values()
-    )
-    return _answers(table.document(), pairs, "count", "count")
+    }
 
 
 def _answers(
@@ -302,9 +268,7 @@ def _answers(
     return tuple(sorted(results, key=lambda answer: (-answer.true, answer.symbols)))
 
 
-def _as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     output = io.StringIO()
-    writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return output.getvalue()
+    csv.writer(output, lineterminator="\n").writerows([columns, *rows])
+    write_text(path, output.getvalue())

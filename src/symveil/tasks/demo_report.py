@@ -8,25 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS, millford, town_plan
-from symveil.languages.runs import runs
-from symveil.laws.protection import protection
+import symveil as sv
+from symveil.examples import millford as town
+from symveil.examples.millford import DAYS, LONGEST, MOST_TRIPS, SHORTEST, STREETS
 from symveil.numbers.rationals import percent, shown_at_least, spelled
 from symveil.pictures.charts import Curve, Whisker, curves_chart, whiskers_chart
 from symveil.pictures.maps import road_weights_svg, town_svg
 from symveil.reports.page import report_page
-from symveil.reports.report import Picture, Report, Section, Table, Text
+from symveil.reports.report import Listing, Part, Picture, Report, Section, Table, Text
 from symveil.storage.files import write_text
-from symveil.tasks.demo import (
-    ADJACENCY,
-    CURVE_EPSILONS,
-    EPSILON_PER_PERSON,
-    TYPICAL_LENGTH,
-    Answer,
-    Demo,
-    covered,
-    released_trips,
-)
+from symveil.tasks.demo import ADJACENCY, EPSILON_PER_PERSON, TYPICAL_LENGTH, Answer, Demo, covered, released_trips
 
 SHOWN = ("trip-0041", "trip-0038", "trip-0040")
 _MOST_BARS = 12
@@ -50,13 +41,13 @@ def summary(demo: Demo) -> Report:
         f"An attacker knows the map and names {percent(demo.rows[0].attacker.symbol.before)} of blocks before seeing "
         "the private trip.",
         f"Each file is a release of its own: publishing all of them costs {total} per trip.",
-        f"Trips between quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
+        f"Trips between town.quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
         f"{coverage(demo.flows)}",
         f"Drives on each block, from the private file with epsilon {last}: {coverage(demo.visits)}",
         f"Turns, from the same file: {coverage(demo.turns)}",
         f"Report: {demo.report}",
     )
-    return Report(title=title, sections=(Section(title, (_releases(demo), *map(Text, texts))),))
+    return Report(title=title, sections=(Section(title, (*_releases(demo), *map(Text, texts))),))
 
 
 def coverage(answers: Sequence[Answer]) -> str:
@@ -70,11 +61,13 @@ def coverage(answers: Sequence[Answer]) -> str:
     return f"{covered(answers)} of all {len(answers)} intervals have the true number in them."
 
 
-def _releases(demo: Demo) -> Table:
+def _releases(demo: Demo) -> tuple[Part, ...]:
+    """A row for each private file; their names stand below, because a narrow table would break them."""
     columns = (
         f"epsilon, up to {ADJACENCY} blocks", "per block", "proved loss", f"blocks changed, of {TYPICAL_LENGTH}",
-        "trips left as they were", "checked", "as published", "an attacker names", "private file, beside the report",
+        "trips left as they were", "checked", "as published", "an attacker names",
     )  # fmt: skip
+    published = list(demo.curves.values())[:-1]
     rows = [
         (
             str(row.epsilon),
@@ -83,13 +76,13 @@ def _releases(demo: Demo) -> Table:
             f"{row.expected_error:.2f}",
             percent(row.unchanged_trips),
             "yes" if row.checked else "NO",
-            f"{min(curve.at(row.epsilon) for curve in demo.curves[:-1]):.2f}",
+            f"{min(errors[row.epsilon] for errors in published):.2f}",
             f"{percent(row.attacker.symbol.after)} of blocks",
-            row.release.out.name,
         )
         for row in demo.rows
     ]
-    return Table.from_rows(columns, rows)
+    files = tuple(f"epsilon {row.epsilon}: {row.release.out.name}" for row in demo.rows)
+    return Table.from_rows(columns, rows), Text("Private files, beside the report:"), Listing(files)
 
 
 # --- the page ----------------------------------------------------------------------------------
@@ -116,7 +109,7 @@ def trip_map(trip: Sequence[str], original: Sequence[str] | None = None) -> str:
     if original is not None:
         wrong = sum(one != other for one, other in zip(trip, original, strict=True))
         title = f"a trip over {len(trip)} blocks, {wrong} of them changed: {', '.join(trip)}"
-    return town_svg(town_plan(), trip, title=title, original=original)
+    return town_svg(town.town_plan(), trip, title=title, original=original)
 
 
 def _town() -> Section:
@@ -125,8 +118,8 @@ def _town() -> Section:
         f"of the survey: a trip has {SHORTEST} to {LONGEST} blocks, and a person has at most {MOST_TRIPS} trips. "
         "Secret are the trips: where each began, which way it took and where it ended."
     )
-    town = town_svg(town_plan(), title="A map of Millford with its street names", named=True)
-    return Section("The town", (Text(text), Picture(town, "town", large=True)))
+    plan = town_svg(town.town_plan(), title="A map of Millford with its street names", named=True)
+    return Section("The town", (Text(text), Picture(plan, "town", large=True)))
 
 
 def _trips(demo: Demo) -> Iterable[Section]:
@@ -142,7 +135,7 @@ def _trips(demo: Demo) -> Iterable[Section]:
         "public map, which tells nothing of the true ones. Every file was checked against its manifest. Each of them "
         f"is a release of its own: who publishes all three spends {sum(row.epsilon for row in demo.rows)} per trip."
     )
-    yield Section("True trips and private trips", (Text(opening), _releases(demo), Text(closing)))
+    yield Section("True trips and private trips", (Text(opening), *_releases(demo), Text(closing)))
     private = [released_trips(row.release) for row in demo.rows]
     for name in SHOWN:
         trip = demo.trips[name]
@@ -171,7 +164,7 @@ def _learned(demo: Demo) -> Iterable[Section]:
     )
     truth = {answer.symbols[0]: float(answer.true) for answer in demo.visits}
     weights = {answer.symbols[0]: max(0.0, answer.estimate) for answer in demo.visits}
-    upright = {name: ((a, -b), (c, -d)) for name in truth for (a, b), (c, d) in [town_plan().lane(name)]}
+    upright = {name: ((a, -b), (c, -d)) for name in truth for (a, b), (c, d) in [town.town_plan().lane(name)]}
     maps = (
         Picture(road_weights_svg(upright, each, title=title, heaviest=max(truth.values())), title, caption=title)
         for each, title in (
@@ -204,7 +197,7 @@ def _learned(demo: Demo) -> Iterable[Section]:
 
 
 def _hidden(demo: Demo) -> Section:
-    near = protection(runs(millford(), TYPICAL_LENGTH), adjacency=ADJACENCY)
+    near = sv.protection(sv.runs(town.millford(), TYPICAL_LENGTH), adjacency=ADJACENCY)
     assert near is not None  # noqa: S101 - these are words of a model
     apart, before, most = (1, 2, ADJACENCY), demo.rows[0].attacker, demo.rows[-1].epsilon
     sure = [
@@ -249,7 +242,7 @@ def _published(demo: Demo) -> Section:
         "the safe side; symveil compares all pairs of trips and takes the largest rate that keeps the promise. Blocks "
         f"changed in a trip of {TYPICAL_LENGTH}, on average over the map:"
     )
-    rows = [(each.name, *(f"{each.at(row.epsilon):.2f}" for row in demo.rows)) for each in demo.curves]
+    rows = [(name, *(f"{errors[row.epsilon]:.2f}" for row in demo.rows)) for name, errors in demo.curves.items()]
     table = Table.from_rows(("mechanism", *(f"ε = {row.epsilon}" for row in demo.rows)), rows)
     return Section("What it would have been as published", (Text(text), table, _errors_picture(demo)))
 
@@ -257,8 +250,8 @@ def _published(demo: Demo) -> Section:
 def _errors_picture(demo: Demo) -> Picture:
     """The blocks that each mechanism changes, against ε."""
     curves = [
-        Curve(each.name, CURVE_EPSILONS, each.errors, "solid" if each is demo.curves[-1] else "dashed")
-        for each in demo.curves
+        Curve(name, list(errors), list(errors.values()), "solid" if name == list(demo.curves)[-1] else "dashed")
+        for name, errors in demo.curves.items()
     ]
     chart = curves_chart(
         curves,

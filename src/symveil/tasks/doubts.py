@@ -31,13 +31,6 @@ ENOUGH_FOR_TIMES = 400
 def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[str]:
     """What to warn of, all of it public.
 
-    Parameters
-    ----------
-    mechanism
-        What would be used.
-    protection
-        How many feasible words lie near a typical one, where that is known.
-
     >>> import symveil as sv
     >>> doubts(sv.EditChannel("abcd", epsilon="0.1", max_length=16))[0][:53]
     'at this epsilon the release carries no information: e'
@@ -57,10 +50,7 @@ def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[s
 def warn(messages: Iterable[str]) -> None:
     """Say them to those who call from Python, once each; the command line prints them itself.
 
-    Parameters
-    ----------
-    messages
-        Sentences without a value of the data.
+    Messages have no value of the data.
 
     >>> with warnings.catch_warnings(record=True) as said:
     ...     warnings.simplefilter("always")
@@ -75,12 +65,7 @@ def warn(messages: Iterable[str]) -> None:
 def large_loss(epsilon: Number, largest_charge: Number | None = None) -> list[str]:
     """The warning that an ε is too large to protect anybody.
 
-    Parameters
-    ----------
-    epsilon
-        What was asked for.
-    largest_charge
-        What one person is charged in all, for the holder, where that is known.
+    `largest_charge` is what one person is charged in all, for the holder, where that is known.
 
     >>> large_loss(20), large_loss(1, "24")
     ([], ['one person is charged 24 in all, which is hardly any privacy: odds may shift by a factor above 10^10'])
@@ -103,11 +88,6 @@ def large_loss(epsilon: Number, largest_charge: Number | None = None) -> list[st
 def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
     """The warning that more than a hundredth of the sequences are not in a release, because they are not legal.
 
-    Parameters
-    ----------
-    counts
-        What a manifest says was counted: public.
-
     >>> large_dropped_share({"sequences": 7207, "dropped_unknown": 4934})[0][:56]
     '4,934 of 7,207 sequences (68.5 %) are left out, because '
     >>> large_dropped_share({"sequences": 7207, "dropped_unknown": 72})
@@ -123,15 +103,7 @@ def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
 
 
 def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else.
-
-    Parameters
-    ----------
-    promise
-        The manifest of a model.
-    quality
-        The noise that the model was learned from.
-    """
+    """That there are few persons for times, where there are: by the released number of them, and by nothing else."""
     if promise is None or quality is None or "times" not in promise:
         return ()
     epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
@@ -147,10 +119,7 @@ def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tu
 def dropped_ids(names: Sequence[str]) -> list[str]:
     """The warning that records lose their names: columns that look like ids, of which none passes.
 
-    Parameters
-    ----------
-    names
-        The names of the columns, which are no secret where one of them was named.
+    Names of columns are no secret where one of them was named.
     """
     if not names:
         return []
@@ -198,16 +167,8 @@ def attacker_facts(
 ) -> list[tuple[str, str]]:
     """What an attacker learns who knows the model and sees one private word, beside the error: names, sentences.
 
-    Parameters
-    ----------
-    mechanism
-        What would be used.
-    view
-        What its attacker achieves; None where that was not computed, which is noted where there is a secret symbol.
-    versions
-        The same with several private versions of the word.
-    error
-        How many symbols change on average, for scale.
+    Without a `view` it is noted where there is a secret symbol. `versions` is about several private versions of the
+    word; `error`, how many symbols change on average, is for scale.
 
     >>> import symveil as sv
     >>> from symveil.mechanisms.attacker import attacker_view
@@ -256,12 +217,7 @@ _HOW_KNOWN = {
 def guarantee_in_words(how: str, calibration: object) -> str:
     """How a loss is known, as one sentence.
 
-    Parameters
-    ----------
-    how
-        `exact`, `certified` or `classic`.
-    calibration
-        What was asked for: where it is `tight` and only the published bound was found, the sentence says so.
+    Where `tight` was asked for and only the published bound was found, the sentence says so.
 
     >>> guarantee_in_words("certified", "tight")
     'certified: a proved upper bound on the true loss'
@@ -281,18 +237,8 @@ def losses_in_words(
 ) -> str:
     """The loss at one symbol, b, b + 1, 2b and whole words, as one sentence; losses are rounded upwards.
 
-    Parameters
-    ----------
-    rows
-        `loss_at` of a guarantee's document.
-    b
-        The adjacency; "all": any two words.
-    apart
-        What differs, before in how many symbols.
-    edits
-        Whether distances count insertions and deletions too, so that there may be no largest one.
-    epsilon
-        The option: then the sentences say by how much losses beyond b exceed (d/b)·ε, where they do.
+    With `epsilon` the sentences say by how much losses beyond b exceed (d/b)·ε, where they do. With `edits` there may
+    be no largest distance.
 
     >>> losses_in_words([{"distance": d, "epsilon": 2.0 * d} for d in range(1, 7)], 2)
     'words that differ in 1 symbol lose at most 2; in 2 symbols 4; in 3 symbols 6; in 4 symbols 8; in all 6 symbols 12'
@@ -334,14 +280,7 @@ def _beyond_in_words(rows: Sequence[Mapping[str, Any]], b: int, epsilon: Fractio
 def protects_in_words(rows: Sequence[Mapping[str, Any]], b: int | str, *, noun: str = "word") -> str:
     """What b protects where every word over an alphabet is one, and what a whole word loses.
 
-    Parameters
-    ----------
-    rows
-        `loss_at` of a guarantee's document; losses are rounded upwards.
-    b
-        The adjacency; "all": any two words.
-    noun
-        What a word is called.
+    Losses are rounded upwards.
 
     >>> protects_in_words([{"distance": d, "epsilon": 2.0 * d} for d in range(1, 6)], 1)
     'each symbol by itself; a whole word of 5 symbols loses up to 10'
@@ -360,13 +299,6 @@ def protects_in_words(rows: Sequence[Mapping[str, Any]], b: int | str, *, noun: 
 
 def promise_in_words(mechanism: Mechanism, noun: str = "word") -> str:
     """What words lose that are any distance apart, for a mechanism that was just made.
-
-    Parameters
-    ----------
-    mechanism
-        Whose guarantee it is.
-    noun
-        What a word is called.
 
     >>> import symveil as sv
     >>> promise_in_words(sv.Exponential(sv.words("abc", 4), epsilon=1), "trip")

@@ -85,15 +85,7 @@ def diagram_text(diagram: Diagram, path: Path) -> str:
 
 
 def plot_adjacency_table(table: AdjacencyTable, path: Path) -> None:
-    """Plot how many alternatives each position of a typical word has within each b, as a file that `save_chart` writes.
-
-    Parameters
-    ----------
-    table
-        What each b hides.
-    path
-        The file to write.
-    """
+    """Plot how many alternatives each position of a typical word has within each b, as `save_chart` does."""
     positions = range(1, table.length + 1)
     curves = [
         Curve("all words" if row.adjacency == "all" else f"b = {row.adjacency}", positions, row.by_position, "points")
@@ -174,17 +166,7 @@ class Pictures:
 
 
 def draw_explanation(explanation: Explanation, word: Word, pictures: Pictures, *, progress: Progress) -> list[str]:
-    """Write pictures of what a mechanism does to a word; a note for each.
-
-    Parameters
-    ----------
-    explanation, word
-        What is drawn.
-    pictures
-        Which pictures, and where.
-    progress
-        Called while curves are computed.
-    """
+    """Write pictures of what a mechanism does to a word; a note for each."""
     mechanism = explanation.mechanism
     if pictures.draw is not None:
         draw_automaton(word, mechanism.language, pictures.draw, distance=pictures.at_distance)
@@ -223,18 +205,7 @@ def error_curves(
 ) -> tuple[ErrorCurve, ...]:
     """The curves of every mechanism for `word`; without one the average over words of the public model.
 
-    Parameters
-    ----------
-    language
-        Words of one length.
-    word
-        One of them; None: a few typical words of the public model.
-    adjacency
-        Up to what distance words are to look alike. None: 1 over an alphabet; on a model it has to be given.
-    epsilons
-        At which budgets.
-    progress
-        Called with how much is done, and of how much.
+    Words are to look alike up to `adjacency`: None is 1 over an alphabet; on a model it has to be given.
 
     >>> import symveil as sv
     >>> curves = error_curves(sv.words("ab", 5))
@@ -379,18 +350,8 @@ def explain_settings(
 ) -> Settings:
     """The averages over the words of a language at one ε, or at each of a range.
 
-    Parameters
-    ----------
-    language, choice
-        The words of a public model, and the mechanism but for its ε.
-    epsilons
-        As in `read_epsilons`.
-    count
-        How many private versions of one word an attacker sees.
-    compare
-        Whether the errors of all mechanisms are computed too.
-    progress
-        Called with the number of settings done, and of how many.
+    `epsilons` is as in `read_epsilons`; an attacker sees `count` private versions of one word. With `compare` the
+    errors of all mechanisms are computed too.
     """
     values, averages = read_epsilons(epsilons), []
     for number, epsilon in enumerate(values, start=1):

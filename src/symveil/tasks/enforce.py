@@ -49,16 +49,7 @@ def enforce_by_policy(
 ) -> EnforcementReport:
     """Put a system under a policy, and a log through it; draw the automaton of the substitutes.
 
-    Parameters
-    ----------
-    model, system
-        The file of the system, which a manifest names, and what was read from it.
-    k
-        How many observations back.
-    policy, files
-        What is done, and to which log.
-    progress
-        Called while the policy is computed.
+    `model` is the file of the system, which a manifest names.
     """
     enforcement = enforce_opacity(
         system,
@@ -213,19 +204,7 @@ def enforce_by_function(
     system: PartiallyObserved,
     progress: Progress,
 ) -> SynthesisReport:
-    """Find a function or a supervisor that hides the secrets of a system, and put a log through it.
-
-    Parameters
-    ----------
-    k, notion
-        What must stay hidden.
-    policy, function, files
-        What is done, how, and to which log.
-    system
-        The system.
-    progress
-        Called while estimates are explored.
-    """
+    """Find a function or a supervisor that hides the secrets of a system, and put a log through it."""
     notes: list[str] = []
     if policy == "supervisor" and not function.controllable and system.controllable:
         unseen = len(set(system.controllable) - set(system.observable))
@@ -271,13 +250,7 @@ _MOST_STRINGS, _MOST_SUBSTITUTES = 12, 6
 
 
 def enforcement_report(document: dict[str, Any]) -> Report:
-    """What a policy shows instead of what gives a secret away, and what it promises; or why there is none.
-
-    Parameters
-    ----------
-    document
-        Of an enforcement.
-    """
+    """What a policy shows instead of what gives a secret away, and what it promises; or why there is none."""
     if not document["enforceable"]:
         nothing = "no safe observation of its length" if document["policy"] == "private" else "nothing at this distance"
         answer = f"cannot be enforced: {nothing} can be shown for {' '.join(document['unenforceable'])}"

@@ -100,18 +100,8 @@ def release_log(
 ) -> FileRelease:
     """A log through the policy private, by the protocol of a release.
 
-    Parameters
-    ----------
-    enforcement
-        A system under the policy private.
-    source, out
-        The log, and the file to write: of the same format and form.
-    columns
-        How the log is read; `person` says whose budget an observation is charged to.
-    run
-        How it is released: ledger, over_budget, release_id.
-    system_file
-        Where the system was read from; the manifest has its plain name, and `check` looks for it beside the manifest.
+    `columns.person` says whose budget an observation is charged to. The manifest has the plain name of `system_file`,
+    which `check` looks for beside the manifest.
     """
     if not _same_format(source, out):
         raise ParameterError("out", expected=f"a file name ending in {suffix(source)}, as the log's", found=out.name)

@@ -49,16 +49,7 @@ Cells = Callable[[Batch], tuple[NDArray[np.int64], NDArray[np.int64]]]
 def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> tuple[Iterates, NDArray[np.int64]]:
     """The statistic of the words, of a release of them, and of a release of that; and the cells that occur.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    cells
-        What is counted.
-    size
-        How many cells there are.
-    expected
-        About how many of them can occur, by the model.
+    About `expected` of the `size` cells can occur, by the model.
     """
     chains = _Chains(released)
     groups = group_count(released.units(), 3 * min(size, max(expected, 1)))
@@ -90,12 +81,7 @@ def iterated(released: PrivateFile, cells: Cells, size: int, expected: int) -> t
 def iterated_vectors(released: PrivateFile, statistic: OwnStatistic) -> Iterates:
     """The same for a statistic of one's own, which is asked for the words of each group.
 
-    Parameters
-    ----------
-    released
-        The private words.
-    statistic
-        From words to numbers, which add up over words.
+    Its numbers add up over words.
     """
     chains = _Chains(released)
     groups = min(_GROUPS_REQUESTED, released.units())
@@ -293,15 +279,7 @@ ASSUMED = (
 
 
 def chain_table(released: PrivateFile, wanted: Statistic) -> tuple[EstimatedTable, list[str]]:
-    """The table of a statistic behind an online release, and what it rests on.
-
-    Parameters
-    ----------
-    released
-        The private words.
-    wanted
-        The statistic.
-    """
+    """The table of a statistic behind an online release, and what it rests on."""
     used = {row["mechanism"] for row in released.document.get("law") or released.document["classes"]}
     if released.release.model is None or used != {Online.name}:
         raise ParameterError(
@@ -415,16 +393,7 @@ def estimate_times(
 ) -> Estimate:
     """The hours of symbols, or waits, with intervals.
 
-    Parameters
-    ----------
-    released
-        The private file and its manifest.
-    wanted, by
-        What is counted.
-    target, assume
-        Only those of the file itself can be estimated, and nothing is assumed.
-    confidence
-        How often intervals are to cover.
+    Only times of the file itself can be estimated, and nothing is assumed.
     """
     if target != "file":
         raise ParameterError("target", expected="file for statistics of times", found=target)

@@ -128,25 +128,12 @@ def least_possible(mechanism: Mechanism) -> LowerBound | None:
     """The bound for mechanisms with the same parameters, found in about a second; None where there is none.
 
     It is about mechanisms that keep the same promise: the graceful one if this mechanism does, else ε within b.
-
-    Parameters
-    ----------
-    mechanism
-        Any mechanism; its language, ε, adjacency, prior and losses are looked at.
     """
     return least_possible_on(mechanism, mechanism.language)
 
 
 def least_possible_on(mechanism: Mechanism, language: Language) -> LowerBound | None:
-    """The same with another language of the same words.
-
-    Parameters
-    ----------
-    mechanism
-        Its ε, adjacency and prior are looked at.
-    language
-        Its words, by which the bound is found.
-    """
+    """The same with another language of the same words."""
     if mechanism.metric != "hamming" or mechanism.length is None or mechanism.epsilon <= 0 or not mechanism.private:
         return None
     try:
@@ -282,17 +269,9 @@ def _common(result: PublicAverages | Explanation) -> dict[str, object]:
 def explain_word(word: Word, mechanism: Mechanism, *, bounded: bool = True, count: int = 1) -> Explanation:
     """What `mechanism` would do to `word`.
 
-    Parameters
-    ----------
-    word
-        A word of the mechanism's language. It is secret, and so is the explanation.
-    mechanism
-        Any mechanism.
-    bounded
-        Whether to look for the least error that any private mechanism can have, and how often an attacker guesses
-        right, which takes seconds on a model.
-    count
-        How many private versions of one word an attacker sees.
+    The word is secret, and so is the explanation. `bounded` says whether to look for the least error that any private
+    mechanism can have, and how often an attacker guesses right, which takes seconds on a model; the attacker sees
+    `count` private versions.
 
     >>> import symveil as sv
     >>> explanation = explain_word("abc", sv.Exponential(sv.words("abc", 3), epsilon=5))

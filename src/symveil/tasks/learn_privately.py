@@ -11,11 +11,12 @@ from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
-from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, require_small
+from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, learn_attributes, require_small
 from symveil.central.fit import link_lengths, map_classes
 from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import Rules
+from symveil.central.time_law import learn_times
 from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
 from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
@@ -485,16 +486,10 @@ class _Learning:
             keys=keys,
         )
         all_queries = list(queries)
-        if self.times is not None:
-            learned, queries = learned.with_times(
-                self.times, self.steps, legal, cut=self.of_log, epsilon=rest * self.times.share, neighbours=neighbours,
-                keys=keys,
-            )  # fmt: skip
-            all_queries += queries
-        if self.attributes:
-            learned, queries = learned.with_attributes(
-                self.attributes, legal, cut=self.of_log, epsilon=epsilon * self.attribute_share, neighbours=neighbours,
-                keys=keys,
-            )  # fmt: skip
-            all_queries += queries
-        return learned, all_queries
+        if self.times is None:
+            return learned, all_queries
+        released = learned.released(legal, cut=self.of_log, neighbours=neighbours, keys=keys)
+        times, queries = learn_times(released, self.times, self.steps, rest * self.times.share)
+        all_queries += queries
+        laws, queries = learn_attributes(released, self.attributes, epsilon * self.attribute_share)
+        return replace(learned, times=times, attributes=laws), [*all_queries, *queries]

@@ -71,14 +71,7 @@ class Forecast:
 def forecast(release: LocalSpec, lengths: NDArray[np.int64] | None, sequences: int) -> tuple[Forecast, ...]:
     """What visits, pairs and lengths can be estimated from a release of so many sequences of the middle length.
 
-    Parameters
-    ----------
-    release
-        What is released.
-    lengths
-        The lengths that occur; None where they are secret.
-    sequences
-        How many sequences.
+    Secret lengths are None.
 
     >>> from symveil.mechanisms.choice import MechanismChoice
     >>> release = LocalSpec.from_choice(MechanismChoice(epsilon=2), alphabet="abcd", model=None)
@@ -232,14 +225,7 @@ def plan_budget(
 ) -> BudgetPlan:
     """What `privatize_file` with the same parameters would charge; nothing is drawn, charged or written.
 
-    Parameters
-    ----------
-    path, out
-        The file of sequences, and where the private file would go.
-    alphabet, model, choice, named
-        As `privatize_file` takes them; a ledger is needed.
-    progress
-        Called with how much of the file is read, and of how much.
+    Parameters are those of `privatize_file`; a ledger is needed.
 
     >>> import tempfile
     >>> from symveil.tasks.budgets import grant_budget

@@ -64,12 +64,7 @@ _STAMP = re.compile(r"\s*\"?(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}
 def passed_column_warnings(out: Path, manifest: Mapping[str, Any]) -> list[str]:
     """A line for each kept column that holds times, or nearly as many values as there are sequences or events.
 
-    Parameters
-    ----------
-    out
-        The private file, or the folder that Spark wrote.
-    manifest
-        Its manifest.
+    `out` may be the folder that Spark wrote.
 
     >>> import tempfile
     >>> from symveil.tasks.privatize_file import privatize_file

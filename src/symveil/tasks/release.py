@@ -28,7 +28,6 @@ from symveil.pictures.maps import Road
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.verification.audit import MOST_WORDS, AuditVerdict, audit
-from symveil.verification.chain_pairs import audit_by_chain
 
 # Nobody releases more versions of one word: each costs ε.
 _MOST_RELEASES = 1_000_000
@@ -57,16 +56,8 @@ class WordRelease:
 def release_word(word: Word, mechanism: Mechanism, *, count: int = 1, thin: bool = False) -> WordRelease:
     """`count` private versions of `word`. They are about one person, so their costs add up.
 
-    Parameters
-    ----------
-    word
-        A word of the mechanism's language. It is secret.
-    mechanism
-        Any mechanism.
-    count
-        How many versions.
-    thin
-        Release although more than half of the positions of a typical word of the model have no alternative within b.
+    The word is secret. With `thin` it is released although more than half of the positions of a typical word of the
+    model have no alternative within b.
 
     >>> import symveil as sv
     >>> result = release_word("abc", sv.Exponential(sv.words("abc", 3), epsilon="0.1"), count=3)
@@ -180,20 +171,8 @@ def audit_choice(
 ) -> AuditReport:
     """The worst-case loss of the mechanism that a choice describes on the words of a length.
 
-    Parameters
-    ----------
-    choice
-        Which mechanism with which parameters.
-    length
-        Symbols of the words; with metric "levenshtein" at most so many.
-    output_length
-        With the edit channel: released words of up to so many symbols are looked at.
-    by_chain
-        Prove it on the mechanism's labelled chain, in exact rationals.
-    progress
-        Called with how much is done, and of how much.
-    **source
-        Where the words come from: `alphabet` or `model`.
+    With metric "levenshtein" words have at most `length` symbols. With the edit channel released words of up to
+    `output_length` symbols are looked at. `by_chain` proves it on the mechanism's labelled chain, in exact rationals.
 
     >>> from symveil.mechanisms.choice import read_choice
     >>> report = audit_choice(read_choice(1), length=3, alphabet="ab")
@@ -212,6 +191,9 @@ def audit_choice(
         language.by_length(at_most=MOST_WORDS)  # refused before anything is calibrated
     law, up_to = choose_mechanism(choice, language), None if one_length else length
     if by_chain:
+        # imported when it is needed: scipy, which chains need, takes as long to load as a release
+        from symveil.verification.chain_pairs import audit_by_chain  # noqa: PLC0415
+
         verdict = audit_by_chain(law, length=up_to, progress=progress)
     else:
         verdict = audit(law, length=up_to, output_length=output_length, progress=progress)

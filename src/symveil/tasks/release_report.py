@@ -41,11 +41,6 @@ def mechanism_in_words(manifest: Mapping[str, Any]) -> str:
 def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What changes, by what factor odds shift, and what is protected: a name and a sentence each.
 
-    Parameters
-    ----------
-    manifest
-        Of a private file.
-
     >>> said = in_numbers({"b": 1, "guarantee": {"epsilon": 2.0}, "parameters": {"metric": "hamming"},
     ...                    "protection": None, "expected_error": {"length": 6, "symbols": 1.43}})
     >>> said[0]
@@ -91,13 +86,7 @@ def _protected(manifest: Mapping[str, Any], apart: str) -> str:
 
 
 def attacker_in(manifest: Mapping[str, Any]) -> AttackerView | None:
-    """What the manifest says of an attacker; None where it was not computed, and in older ones.
-
-    Parameters
-    ----------
-    manifest
-        Of a private file.
-    """
+    """What the manifest says of an attacker; None where it was not computed, and in older ones."""
     document = manifest.get("attacker")
     return None if document is None else view_from_document(document)
 
@@ -145,13 +134,7 @@ def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
 
 
 def losses_at_distances(manifest: Mapping[str, Any]) -> str | None:
-    """What sequences lose that differ in any number of places; None where an older manifest does not say it.
-
-    Parameters
-    ----------
-    manifest
-        Of a private file.
-    """
+    """What sequences lose that differ in any number of places; None where an older manifest does not say it."""
     rows = manifest["guarantee"].get("loss_at")
     if not rows:
         return None
@@ -222,10 +205,7 @@ class FileRelease(Reported):
     def report(self, *, page: str | None = None) -> Report:
         """What it promises and charged, for the holder of the file.
 
-        Parameters
-        ----------
-        page
-            Where a page about it was written, or how to have one.
+        `page` is where a page about it was written, or how to have one.
         """
         manifest, counts = self.manifest, self.manifest["counts"]
         loss = shown_at_least(manifest["guarantee"]["epsilon"])
@@ -267,13 +247,7 @@ class FileRelease(Reported):
 
 
 def release_page(manifest: Mapping[str, Any]) -> str:
-    """One page without anything from elsewhere, for those who decide; public facts only.
-
-    Parameters
-    ----------
-    manifest
-        Of a private file.
-    """
+    """One page without anything from elsewhere, for those who decide; public facts only."""
     loss, b = shown_at_least(manifest["guarantee"]["epsilon"]), manifest["b"]
     counts, output = manifest["counts"], manifest["output"]
     shift = factor(manifest["guarantee"]["epsilon"])
@@ -357,12 +331,6 @@ def _bins(number: int) -> str:
 
 
 def protection_in(manifest: Mapping[str, Any]) -> Protection | None:
-    """What the manifest says of how many words lie near a typical one; None over an alphabet and where it says nothing.
-
-    Parameters
-    ----------
-    manifest
-        Of a private file.
-    """
+    """How many words lie near a typical one, by the manifest; None over an alphabet and where it says nothing."""
     document = manifest.get("protection")
     return None if document is None else protection_from_document(document)

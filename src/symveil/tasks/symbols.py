@@ -97,14 +97,7 @@ def matched_rows(links: MatchedLinks, batches: Iterable[Positions], counts: Trip
 
     A link that is filled in has the case and the order of the position before it.
 
-    Parameters
-    ----------
-    links
-        What trips are matched to.
-    batches
-        All positions.
-    counts
-        Called with what became of the trips.
+    `counts` is called with what became of the trips.
     """
     gathered = list(batches)
     if not gathered:

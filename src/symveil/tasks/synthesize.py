@@ -54,17 +54,6 @@ def synthetic_manifest(model: Path, target: Path, content: bytes, *, count: int,
     """The manifest of words drawn from a model, as a file to write; none where the model has none beside it.
 
     Words have the release id and the promise of their model: drawing costs nothing more.
-
-    Parameters
-    ----------
-    model
-        The model file.
-    target, content
-        The file of words, and its bytes.
-    count
-        How many words it has: declared.
-    separator
-        What separates symbols in a CSV file.
     """
     promise = model_promise(model)
     if promise is None:

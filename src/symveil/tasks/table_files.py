@@ -29,18 +29,8 @@ def write_estimate(
 ) -> None:
     """Write all rows of a table, a picture of it, or both: all of them or none.
 
-    Parameters
-    ----------
-    estimate
-        What is written.
-    out
-        The table, in the format of its name: .csv, .parquet or .json.
-    plot
-        The picture, an SVG file.
-    places
-        Where symbols lie, a CSV file with symbol, x, y: then the picture is a map.
-    spreadsheet_safe
-        Put an apostrophe before symbols in a CSV file that a spreadsheet would take for formulas.
+    The table has the format of its name: .csv, .parquet or .json; the picture is SVG, a map where `places` say where
+    symbols lie. `spreadsheet_safe` puts an apostrophe before symbols that a spreadsheet would take for formulas.
     """
     contents: dict[Path, bytes] = {}
     if out is not None:

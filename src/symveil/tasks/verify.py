@@ -140,16 +140,7 @@ def privacy_curve_up_to(
 ) -> PrivacyCurve:
     """The curve from ε = 0 to ln α at points that are evenly spaced in ε, but for rounding.
 
-    Parameters
-    ----------
-    chain
-        A labelled chain, a mechanism's release chain, or a channel.
-    alpha
-        e^ε of the last point, above 1.
-    progress
-        Called with how many points are done, and of how many.
-    **options
-        Those of `verify_privacy`.
+    `alpha` is e^ε of the last point, above 1; options are those of `verify_privacy`.
     """
     # rationals with short denominators: then most values are exact
     span, steps = math.log(alpha), range(1, _CURVE_POINTS - 1)
@@ -371,13 +362,7 @@ class Question:
         }
 
     def check(self, *, is_channel: bool) -> None:
-        """Refuse what does not go together.
-
-        Parameters
-        ----------
-        is_channel
-            Whether it is about a table of inputs, outputs and probabilities.
-        """
+        """Refuse what does not go together."""
         if not is_channel and (self.related is not None or self.apart is not None):
             name = "apart" if self.related is None else "related"
             raise InputError(f"{name}: expected a channel table (input, output, probability), found a chain")
@@ -402,14 +387,7 @@ def read_question_about(
 ) -> tuple[LabelledChain | Channel, list[tuple[str, str]] | None]:
     """The chain or the channel in a file, and the pairs of states that are compared; None: its related ones.
 
-    Parameters
-    ----------
-    file
-        A chain, or a table of a channel.
-    question
-        It names pairs, labels and related inputs.
-    notes
-        What there is to say is added.
+    What there is to say is added to `notes`.
     """
     if is_channel_table(file):
         channel = read_related_channel(file, question.related, question.apart, notes)

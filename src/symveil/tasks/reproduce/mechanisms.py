@@ -327,7 +327,7 @@ IMPLAUSIBLE = 1e-6
 class ExponentialAtAnyEpsilon(Exponential):
     """The right law of J19, also at the paper's ε = 0."""
 
-    zero_epsilon_allowed: ClassVar[bool] = True
+    _zero_epsilon_allowed: ClassVar[bool] = True
 
 
 def jones2019_rows() -> Iterator[Row]:
