@@ -31,7 +31,7 @@ from symveil.calibration.edit_channel import ChannelParameters, inserted_above, 
 from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.substitution_tables import transition_table
+from symveil.estimation.substitution_tables import LengthCounts, transition_table
 from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors, projected
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
@@ -343,25 +343,12 @@ def _of_use(released: Floats, indicators: Floats, confidence: float) -> NDArray[
     return np.asarray(np.cumsum(half > LIMITS.now.useful * released.sum()) == 0)
 
 
-class EditLengths(TableEstimator):
+class EditLengths(LengthCounts):
     """The table of true lengths."""
 
     def __init__(self, parameters: ChannelParameters, *, target: Target, groups: int) -> None:
         super().__init__(target=target, groups=groups)
         self._parameters = parameters
-        self._counts = np.zeros((len(self._sizes), 1))
-
-    def _add(self, batch: Batch) -> None:
-        longest = max(int(batch.lengths.max(initial=0)) + 1, self._counts.shape[1])
-        grown = np.zeros((len(self._sizes), longest))
-        grown[:, : self._counts.shape[1]] = self._counts
-        grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
-        self._counts = grown
-
-    @property
-    def released(self) -> Floats:
-        """How many released words have each length."""
-        return np.asarray(self._counts.sum(axis=0))
 
     @computed_once
     def _indicators(self) -> Floats:

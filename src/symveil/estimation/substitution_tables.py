@@ -191,27 +191,35 @@ def _weight(*degrees: int) -> Orders:
     return tuple(sorted(degree for degree in degrees if degree))
 
 
-class LengthTable(TableEstimator):
-    """The number of sequences of each length that occurs."""
+class LengthCounts(TableEstimator):
+    """How many released words have each length, by group."""
 
     def __init__(self, *, target: Target, groups: int) -> None:
         super().__init__(target=target, groups=groups)
-        self._counts: dict[int, NDArray[np.int64]] = {}
+        self._counts = np.zeros((len(self._sizes), 1))
 
     def _add(self, batch: Batch) -> None:
-        for length in np.unique(batch.lengths).tolist():
-            own = np.bincount(batch.groups[batch.lengths == length], minlength=len(self._sizes))
-            self._counts[length] = self._counts.get(length, 0) + own
+        longest = max(int(batch.lengths.max(initial=0)) + 1, self._counts.shape[1])
+        grown = np.zeros((len(self._sizes), longest))
+        grown[:, : self._counts.shape[1]] = self._counts
+        grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
+        self._counts = grown
+
+    @property
+    def released(self) -> Floats:
+        """How many released words have each length."""
+        return np.asarray(self._counts.sum(axis=0))
 
     def _group_sums(self) -> list[Floats]:
-        counts = np.zeros((max(self._counts, default=0) + 1, len(self._sizes)))
-        for length, own in self._counts.items():
-            counts[length] = own
-        return list(counts.T)
+        return list(self._counts)
+
+
+class LengthTable(LengthCounts):
+    """The number of sequences of each length that occurs."""
 
     def finish(self) -> EstimatedTable:
         """The table."""
-        total = np.asarray(sum(self._group_sums()))
+        total = self.released
         exact = Variances(values=np.zeros(len(total)), freedom=None)
         return EstimatedTable(
             released=total,

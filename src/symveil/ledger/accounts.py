@@ -212,9 +212,7 @@ def account(database: Database, name: str) -> Account:
 
 
 def _own_book(connection: sa.Connection, book: Book, rows: list[Any], numbers: list[int]) -> OwnBook:
-    granted, spent = (
-        sum(int(row._mapping[name]) for row in rows) if name else 0 for name in (book.granted, book.spent)
-    )
+    granted, spent = (sum(amounts) for amounts in zip((0, 0), *map(book.amounts, rows), strict=True))
     delta, composed, spent_delta = float(book.read_delta(connection)), None, None
     if rows and delta > 0:
         history: Counter[str] = Counter()
@@ -261,8 +259,7 @@ def accounts(database: Database) -> Generator[Account]:
                 own = tuple(
                     _own(
                         book,
-                        int(row._mapping[book.granted]) if book.granted else 0,
-                        int(row._mapping[book.spent]) if book.spent else 0,
+                        *book.amounts(row),
                         allowance,
                         None,
                         spelled(deltas[row.name]) if deltas.get(row.name) else None,

@@ -85,17 +85,13 @@ def find_release(database: Database, release_id: str) -> LedgerRelease | None:
 def pending_for(database: Database, out: str) -> list[LedgerRelease]:
     """The releases that were charged for this output and were not finished."""
     with database.reading() as connection:
-        query = sa.select(*columns(releases, connection)).where(releases.c.out == out, releases.c.state == "pending")
-        return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
+        return _releases(connection, releases.c.out == out, releases.c.state == "pending")
 
 
 def done_for(database: Database, out: str, digest: str) -> list[LedgerRelease]:
     """The finished releases that were made for this output, as it is: with this digest."""
     with database.reading() as connection:
-        query = sa.select(*columns(releases, connection)).where(
-            releases.c.out == out, releases.c.state == "done", releases.c.digest == digest
-        )
-        return [_release(row) for row in connection.execute(query.order_by(releases.c.number)).all()]
+        return _releases(connection, releases.c.out == out, releases.c.state == "done", releases.c.digest == digest)
 
 
 def record_digest(
@@ -199,6 +195,11 @@ def release_where(connection: sa.Connection, condition: sa.ColumnElement[bool]) 
     """The one release of which this is true."""
     row = connection.execute(sa.select(*columns(releases, connection)).where(condition)).one_or_none()
     return None if row is None else _release(row)
+
+
+def _releases(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[LedgerRelease]:
+    query = sa.select(*columns(releases, connection)).where(*conditions).order_by(releases.c.number)
+    return [_release(row) for row in connection.execute(query).all()]
 
 
 def _release(row: Any) -> LedgerRelease:

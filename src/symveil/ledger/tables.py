@@ -9,7 +9,7 @@ something.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -142,6 +142,11 @@ class Book:
         own = str(getattr(self, name))
         return persons.c[own] if own else sa.literal(0)
 
+    def amounts(self, row: Any) -> tuple[int, int]:
+        """What a person's row has as granted and as spent in this book."""
+        granted, spent = (int(row._mapping[name]) if name else 0 for name in (self.granted, self.spent))
+        return granted, spent
+
     def read_allowance(self, connection: sa.Connection) -> int:
         """What everybody has been granted."""
         return int(read_setting(connection, self.allowance, "0"))
@@ -190,14 +195,10 @@ def book_of(connection: sa.Connection, compares: Compares | None) -> Book:
     first = first_use(connection)
     wanted = compares or first or "words"
     if connection.info.get(VERSION_OF) == VERSION:
-        return _as(_WORDS, wanted) if first is None or wanted == "words" else _PERSONS
+        return replace(_WORDS, compares=wanted) if first is None or wanted == "words" else _PERSONS
     if first in (None, wanted):
-        return _as(_WORDS, wanted)
+        return replace(_WORDS, compares=wanted)
     return Book(wanted, "", "", "no_allowance", "no_delta")
-
-
-def _as(book: Book, compares: Compares) -> Book:
-    return Book(compares, book.granted, book.spent, book.allowance, book.delta)
 
 
 def settle(connection: sa.Connection, compares: Compares) -> None:
