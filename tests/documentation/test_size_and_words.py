@@ -15,20 +15,20 @@ from layout.word_list import words_in
 
 from .blocks import PAGES, ROOT, blocks, name
 
-MOST_WORDS = 48_100
+MOST_WORDS = 48_250
 MOST_PAGES = 48
 MOST_OF_A_PART = {
-    "start": (1_600, "docs/install.md", "docs/quickstart-"),
+    "start": (1_610, "docs/install.md", "docs/quickstart-"),
     "concepts": (5_350, "docs/concepts/", "docs/glossary.md"),
     "tutorials": (3_950, "docs/tutorials/"),
-    "how-to": (4_800, "docs/how-to/"),
+    "how-to": (4_815, "docs/how-to/"),
     "reference": (
-        16_100,
+        16_115,
         "docs/reference/",
         *(f"docs/{page}.md" for page in ("mechanisms", "statistics", "files", "models", "manifest", "ledger")),
         *(f"docs/{page}.md" for page in ("opacity", "verify", "threat-model", "studio")),
     ),
-    "proofs": (12_600, "docs/theory/", "docs/errata.md"),
+    "proofs": (12_500, "docs/theory/", "docs/errata.md"),
     "project": (4_000, "docs/architecture.md", "docs/policies.md", "docs/benchmarks.md"),
 }
 """A part, the most words of it, and how its pages begin. Every page is of one part."""
