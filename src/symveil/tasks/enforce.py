@@ -26,7 +26,7 @@ from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions, enforced_log, release_log
 from symveil.tasks.explain import bound_document, least_possible_on
 from symveil.tasks.limits import LIMITS
-from symveil.verification.limits import LIMITS
+from symveil.verification.limits import LIMITS as OF_PROOFS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None
     """The strings that give a secret away, and what is shown instead of them."""
     heading = "Sensitive strings"
     if sensitive is None:
-        number = f"more than {LIMITS.now.observations:,}" if count is None else f"{count:,}"
+        number = f"more than {OF_PROOFS.now.observations:,}" if count is None else f"{count:,}"
         return Section(heading, (Text(f"{number} sensitive strings, not listed"),))
     if not sensitive:
         return Section(heading, (Text("already opaque: no sensitive string, no observation gives a secret away"),))

@@ -31,7 +31,7 @@ from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Text
 from symveil.tasks.limits import LIMITS
 from symveil.verification.audit import AuditVerdict, audit
-from symveil.verification.limits import LIMITS
+from symveil.verification.limits import LIMITS as OF_PROOFS
 
 # Nobody releases more versions of one word: each costs ε.
 
@@ -199,7 +199,7 @@ def audit_choice(
         choice = replace(choice, max_length=length)
     language = choice.language(**source, length=length if one_length else None)
     if one_length:
-        language.by_length(at_most=LIMITS.now.audited_words)  # refused before anything is calibrated
+        language.by_length(at_most=OF_PROOFS.now.audited_words)  # refused before anything is calibrated
     law, up_to = choose_mechanism(choice, language), None if one_length else length
     if by_chain:
         # imported when it is needed: scipy, which chains need, takes as long to load as a release
