@@ -23,7 +23,6 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,6 +38,7 @@ from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.mechanisms.calibrate import law_rows
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.numbers.once import computed_once
 from symveil.randomness import new_release_key
 from symveil.release.batch import Job, Written
 
@@ -189,7 +189,7 @@ class Protocol:
     again: bool = True
     """Without a release id: whether a release that is done may be made, and charged, once more."""
 
-    @cached_property
+    @computed_once
     def settings(self) -> Settings:
         """What a ledger records of this release."""
         return self.describe()
