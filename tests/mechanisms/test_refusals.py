@@ -174,5 +174,7 @@ def test_the_command(tmp_path: Path) -> None:
 def test_a_mechanism_without_a_proof_is_told_what_it_lacks() -> None:
     unproved = type("Unproved", (Mechanism,), {"name": "unproved", "label": "unproved"})
     unproved.__abstractmethods__ = frozenset()
-    with pytest.raises(TypeError, match="^Unproved: expected a _proved_loss or a _calibrated of its own, found neither$"):
+    with pytest.raises(
+        TypeError, match="^Unproved: expected a _proved_loss or a _calibrated of its own, found neither$"
+    ):
         _ = unproved(sv.words("ab", 2), epsilon=1).guarantee

@@ -127,7 +127,9 @@ class Mechanism(CodeLaw):
         """
         del claimed
         if type(self)._proved_loss is Mechanism._proved_loss:  # each of the two would ask the other
-            raise TypeError(f"{type(self).__name__}: expected a _proved_loss or a _calibrated of its own, found neither")
+            raise TypeError(
+                f"{type(self).__name__}: expected a _proved_loss or a _calibrated of its own, found neither"
+            )
         return self._law_with(self._proved_loss)
 
     def _law_with(self, proved: Guarantee, **results: Any) -> Law:
