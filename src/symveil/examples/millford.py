@@ -332,7 +332,7 @@ class _Survey:
                 turn = 0 if self._blocks[onward].street == street else 100 * _METRES_PER_TURN
                 heapq.heappush(queue, (spent + turn + seems[onward], (*way, onward)))
 
-    def _place(self, weights: Mapping[str, int]) -> Place:
+    def _drawn(self, weights: Mapping[str, int]) -> Place:
         """A block of one of the streets, by their weights."""
         drawn = self._below(sum(weights.values()))
         positions = self._places[next(name for name, upto in _running(weights) if drawn < upto)]
@@ -341,7 +341,7 @@ class _Survey:
     def _spots_of_a_life(self, goals: Mapping[str, int]) -> tuple[Place, Place, Place]:
         """A home, where one goes from there, and a shop: each a trip away from the others, there and back."""
         while True:
-            home, goal, shop = self._place(_HOMES), self._place(goals), self._place(_SHOPS)
+            home, goal, shop = self._drawn(_HOMES), self._drawn(goals), self._drawn(_SHOPS)
             if all(map(self._a_trip, (home, goal, goal, shop), (goal, home, shop, home))):
                 return home, goal, shop
 
