@@ -374,7 +374,7 @@ def test_the_check_says_whether_records_or_persons_were_counted(tmp_path: Path, 
     assert counted.counts is not None and f"epsilon 1 per {each}" in counted.counts.kind
     assert read_counts(counted.out).kind == counted.counts.kind
     assert f"loss per {each}" in learned.report().facts("Learned privately")
-    assert any("somebody with k of them" in note for note in learned.report().notes) is (person is None)
+    assert any("a person with k of them" in note for note in learned.report().notes) is (person is None)
     for out in (counted.out, learned.out, drawn.out):
         manifest = manifest_path(out)
         document = json.loads(manifest.read_text())
@@ -382,7 +382,7 @@ def test_the_check_says_whether_records_or_persons_were_counted(tmp_path: Path, 
         checked = sv.check_manifest(manifest)
         (said,) = [check.note for check in checked.checks if check.name == "guarantee"]
         assert checked.holds and said.startswith(f"at most 1.0 for each {each}")
-        assert ("somebody with k of them loses k times epsilon" in said) is (person is None)
+        assert ("a person with k of them loses k times epsilon" in said) is (person is None)
         del document["person"]  # as older versions wrote it
         manifest.write_text(json.dumps(document))
         older = [check.note for check in sv.check_manifest(manifest).checks if check.name == "guarantee"]

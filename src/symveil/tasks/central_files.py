@@ -140,7 +140,7 @@ def counts_records(manifest: Mapping[str, Any]) -> bool:
 
 
 RECORDS_COUNT = (
-    "each case or sequence counts as one person, since no person column was given: somebody with k of them loses k "
+    "each case or sequence counts as one person, since no person column was given: a person with k of them loses k "
     "times epsilon"
 )
 """What the loss means where no column says whose a record is."""
