@@ -20,6 +20,7 @@ import symveil as sv
 from file_mechanism import file_mechanism
 from symveil.errors import WordError
 from symveil.languages.language import Refusal, refusal
+from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.release.batch import ReleasePlan, check_batch, privatize_batch
@@ -168,3 +169,12 @@ def test_the_command(tmp_path: Path) -> None:
         )  # type: ignore[arg-type]
         assert told.manifest["counts"]["dropped_unknown"] == 1
         out.unlink()
+
+
+def test_a_mechanism_without_a_proof_is_told_what_it_lacks() -> None:
+    unproved = type("Unproved", (Mechanism,), {"name": "unproved", "label": "unproved"})
+    unproved.__abstractmethods__ = frozenset()
+    with pytest.raises(
+        TypeError, match="^Unproved: expected a _proved_loss or a _calibrated of its own, found neither$"
+    ):
+        _ = unproved(sv.words("ab", 2), epsilon=1).guarantee

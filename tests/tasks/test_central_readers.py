@@ -180,7 +180,7 @@ def test_compare_says_what_it_compares(source: Path, synthetic: Path, tmp_path: 
     reading = ("--sequence", "links", "--id", "id")
     status, text = run(capsys, "compare", source, synthetic, *reading, "--out", tmp_path / "r.html", "--json")
     document = json.loads(text)
-    said = "synthetic words from a model that was learned with epsilon 1 per person"
+    said = "synthetic words from a model that was learned with epsilon 1 per record"
     assert status == 0 and document["private"]["what"] == said and document["private"]["sequences"] == 77
     assert said in (tmp_path / "r.html").read_text()
     count_file(source, "visits", epsilon=1, alphabet="abcd", out=tmp_path / "t.csv")

@@ -22,6 +22,7 @@ import pytest
 import symveil as sv
 from symveil.central.counts import GRID
 from symveil.errors import SymveilError
+from symveil.formats.manifest import manifest_path
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.central_files import read_counts
 from symveil.tasks.count import count_file
@@ -49,6 +50,7 @@ UNDECIDED: dict[tuple[str, ...], str] = {
     ("release_id",): "a name",
     ("date",): "a day",
     ("charged",): "whether a ledger was used",
+    ("person",): "the name of a column, or whether there was one",
     ("parameters", "max_length"): "which words were too long shows in lengths only",
     ("parameters", "places"): "a map changes how a law is fitted, not what it consists of",
     ("parameters", "no_repeats"): "a log may have learned the rule; only without the rule the declaration is wrong",
@@ -357,3 +359,31 @@ def test_words_are_held_against_the_model_that_they_were_drawn_from(made: Path, 
     (tmp_path / "trips.json").unlink()
     (law,) = (each for each in sv.check_manifest(manifest).checks if each.name == "law")
     assert law.holds and "is not there" in law.note
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_the_check_says_whether_records_or_persons_were_counted(tmp_path: Path, person: str | None) -> None:
+    """Without a column of persons each row counts as one: the recipient must not read the loss of a row as theirs."""
+    source = tmp_path / "in.csv"
+    source.write_text("id,who,links\n" + "".join(f"{number},p{number // 2},a b\n" for number in range(40)))
+    settings = {"epsilon": 1, "alphabet": "ab", "sequence": "links", "person": person}
+    counted = count_file(source, "visits", out=tmp_path / "t.json", **settings)
+    learned = sv.learn(source, tmp_path / "m.json", lengths=(1, 3), **settings)
+    drawn = sv.synthesize(learned.out, tmp_path / "drawn.csv", count=3)
+    each = "record" if person is None else "person"
+    assert counted.counts is not None and f"epsilon 1 per {each}" in counted.counts.kind
+    assert read_counts(counted.out).kind == counted.counts.kind
+    assert f"loss per {each}" in learned.report().facts("Learned privately")
+    assert any("a person with k of them" in note for note in learned.report().notes) is (person is None)
+    for out in (counted.out, learned.out, drawn.out):
+        manifest = manifest_path(out)
+        document = json.loads(manifest.read_text())
+        assert (document["person"], document["unit"]) == (person, "person")
+        checked = sv.check_manifest(manifest)
+        (said,) = [check.note for check in checked.checks if check.name == "guarantee"]
+        assert checked.holds and said.startswith(f"at most 1.0 for each {each}")
+        assert ("a person with k of them loses k times epsilon" in said) is (person is None)
+        del document["person"]  # as older versions wrote it
+        manifest.write_text(json.dumps(document))
+        older = [check.note for check in sv.check_manifest(manifest).checks if check.name == "guarantee"]
+        assert older == ["at most 1.0 for each person, computed again"]

@@ -109,7 +109,7 @@ def test_a_release_that_0_3_began_is_refused_because_it_numbered_cells(tmp_path:
         broken.setattr(CentralJob, "publish", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             counted(source, out, ledger=ledger, release_id="r")
-    line = r"found another naming of noise \(None then, by content now\); finish it as it was begun, or close it"
+    line = r"found another naming of noise \(not given then, by content now\); finish it as it was begun, or close it"
     for name in ("r", None):  # by its name, and as the same command again
         with pytest.raises(LedgerError, match=line) as refusal:
             counted(source, out, ledger=ledger, release_id=name)

@@ -70,6 +70,8 @@ class PrivateCounts(NamedTable):
         Above 0 where cells were not public: then the promise is (ε, δ), and only rows from `threshold` on are there.
     threshold
         The least count that is shown; None where all cells are.
+    per
+        "person", or "record" where no column says whose a record is, so that each counts as one person.
     statistic, confidence, symbols, leading, places, codes, numbers
         As in `NamedTable`.
 
@@ -90,13 +92,14 @@ class PrivateCounts(NamedTable):
     notes: tuple[str, ...]
     delta: Fraction = Fraction(0)
     threshold: float | None = None
+    per: str = "person"
     what: ClassVar[str] = "private counts"
 
     @property
     def kind(self) -> str:
         """What each person loses at most."""
         delta = f", delta {spelled(self.delta)}" if self.delta else ""
-        return f"epsilon {spelled(self.epsilon)}{delta} per person"
+        return f"at most {self.bound} of each {self.per}; epsilon {spelled(self.epsilon)}{delta} per {self.per}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -128,8 +131,7 @@ class PrivateCounts(NamedTable):
         }
 
     def __repr__(self) -> str:
-        delta = f", delta {spelled(self.delta)}" if self.delta else ""
-        return f"PrivateCounts({self.statistic!r}, {len(self)} rows, epsilon {spelled(self.epsilon)}{delta} per person)"
+        return f"PrivateCounts({self.statistic!r}, {len(self)} rows, {self.kind.partition('; ')[2]})"
 
     @classmethod
     def of(

@@ -126,6 +126,10 @@ class Mechanism(CodeLaw):
         A mechanism without anything to search for overrides `_proved_loss` instead.
         """
         del claimed
+        if type(self)._proved_loss is Mechanism._proved_loss:  # each of the two would ask the other
+            raise TypeError(
+                f"{type(self).__name__}: expected a _proved_loss or a _calibrated of its own, found neither"
+            )
         return self._law_with(self._proved_loss)
 
     def _law_with(self, proved: Guarantee, **results: Any) -> Law:

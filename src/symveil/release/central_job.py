@@ -289,6 +289,8 @@ class CentralSpec(ReleaseSpec):
         What is public about the times of a law that has some, as JSON.
     attributes
         The public values of attributes that a law has, and the share of ε of each, as JSON.
+    person
+        The column that says whose a record is; None: each record counts as one person.
     """
 
     kind: str
@@ -301,6 +303,7 @@ class CentralSpec(ReleaseSpec):
     zones: tuple[str, ...] | None = None
     times: dict[str, Any] | None = None
     attributes: tuple[dict[str, Any], ...] = ()
+    person: str | None = None
 
     @property
     def budget(self) -> Fraction:
@@ -377,6 +380,7 @@ class CentralSpec(ReleaseSpec):
                 "release_id": release_id,
                 "release": self.kind,
                 **self.promised(queries),
+                "person": self.person,
                 "parameters": self.parameters,
                 **({} if self.zones is None else {"zones": list(self.zones)}),
                 **self._beside(),

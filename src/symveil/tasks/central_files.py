@@ -134,6 +134,18 @@ def run_options(named: dict[str, Any]) -> RunOptions:
     return RunOptions(**{name: named.pop(name) for name in _OF_A_RUN if name in named})
 
 
+def counts_records(manifest: Mapping[str, Any]) -> bool:
+    """Whether each record counts as one person, since no column of persons was given; older manifests do not say."""
+    return manifest.get("person", "") is None
+
+
+RECORDS_COUNT = (
+    "each case or sequence counts as one person, since no person column was given: a person with k of them loses k "
+    "times epsilon"
+)
+"""What the loss means where no column says whose a record is."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CentralFile:
     """What a central release wrote: a file, and its manifest.
@@ -173,14 +185,20 @@ class CentralFile:
         before = (
             f"this release was finished before: its {what} is unchanged, nothing was drawn, no one was charged again"
         )
+        again = f"no ledger keeps count: every further {what} from the same file costs each person its epsilon again"
         charged = self.manifest["charged"] is not None
-        return (*((left_out,) if charged else ()), *((before,) if self.already_done else ()))
+        return (
+            *((RECORDS_COUNT,) if counts_records(self.manifest) else ()),
+            left_out if charged else again,
+            *((before,) if self.already_done else ()),
+        )
 
     def _release_document(self) -> dict[str, object]:
         """What the JSON form says of the release."""
         return {
             "manifest": str(self.manifest_file),
             "release_id": self.manifest["release_id"],
+            "person": self.manifest.get("person"),
             "charged": self.manifest["charged"],
             "passes_unprotected": self.manifest.get("passes_unprotected"),
             "already_done": self.already_done,
@@ -377,6 +395,7 @@ def _counts(
         notes=notes,
         delta=queries[-1].delta,
         threshold=shown_threshold(queries[-1]),
+        per="record" if counts_records(document) else "person",
     )
 
 

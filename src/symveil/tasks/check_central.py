@@ -40,7 +40,7 @@ from symveil.release.batch import encode_lists
 from symveil.release.central_job import CentralSpec, queries_of
 from symveil.release.private_file import PrivateFile, beside, model_path
 from symveil.storage.files import digest_of, is_regular
-from symveil.tasks.central_files import needs_model_as_rule, zones_digest
+from symveil.tasks.central_files import RECORDS_COUNT, counts_records, needs_model_as_rule, zones_digest
 from symveil.tasks.checks import (
     Check,
     check_table,
@@ -136,7 +136,8 @@ def _queries(document: dict[str, Any], language: AnyLength | None) -> Check:
     if sum((query.delta for query in queries), Fraction(0)) != delta or (delta and not queries[-1].delta):
         return Check("guarantee", False, f"the queries have another delta than {spelled(delta)}")
     within = f", but for a chance of {promise['delta']}" if delta else ""
-    return Check("guarantee", True, f"at most {promise['epsilon']} for each person{within}, computed again")
+    unit, meant = ("record", f"; {RECORDS_COUNT}") if counts_records(document) else ("person", "")
+    return Check("guarantee", True, f"at most {promise['epsilon']} for each {unit}{within}, computed again{meant}")
 
 
 def _parameters(document: dict[str, Any]) -> Check:

@@ -338,7 +338,9 @@ class TableComparison(Reported):
         """What the private file is."""
         counts = self.counts
         delta = f", delta {spelled(counts.delta)}" if counts.delta else ""
-        return f"a table of private counts: {counts.statistic}, epsilon {spelled(counts.epsilon)}{delta} per person"
+        return (
+            f"a table of private counts: {counts.statistic}, epsilon {spelled(counts.epsilon)}{delta} per {counts.per}"
+        )
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
@@ -397,7 +399,7 @@ def compare_table(
     ...     _ = count_file(source, "visits", epsilon=3, alphabet="ab", bound=3, out=out)
     ...     found = compare_table(source, out)
     >>> round(found.metrics["l1"], 2), found.what
-    (0.0, 'a table of private counts: visits, epsilon 3 per person')
+    (0.0, 'a table of private counts: visits, epsilon 3 per record')
     """
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise ParameterError("top", expected="a whole number, 1 or more", found=top)

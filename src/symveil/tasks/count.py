@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -422,6 +422,7 @@ class _Counting:
                 **({"time": wanted.document()} if isinstance(wanted, TimeQuestion) else {}),
             },
             model_file=model_file,
+            person=columns.person,
             zones=None if zone_of is None else tuple(names[number] for number in zone_of.tolist()),
         )
         return cls(release=release, columns=columns, options=options, cells=cells, names=names)
@@ -467,11 +468,16 @@ class _Counting:
                 "max_length": options.max_length,
                 "confidence": options.confidence,
             },
+            person=columns.person,
         )
         return cls(release=release, columns=columns, options=options, cells=statistic, names=())
 
     def answered(self, read: Read, persons: Sequence[str], keys: RecordKey) -> PrivateCounts:
         """The table."""
+        per = "record" if self.release.person is None else "person"
+        return replace(self._counted(read, persons, keys), per=per)
+
+    def _counted(self, read: Read, persons: Sequence[str], keys: RecordKey) -> PrivateCounts:
         terms = self.options.terms(self.release.epsilon, self.release.delta)
         if isinstance(self.cells, Statistic):
             longest = self.options.max_length or ANY_LENGTH

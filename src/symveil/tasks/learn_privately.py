@@ -60,6 +60,7 @@ from symveil.tasks.central_files import (
     TIMEZONE,
     ZONES,
     CentralFile,
+    counts_records,
     declared_rules,
     needs_model_as_rule,
     public_language,
@@ -110,8 +111,11 @@ class LearnedPrivately(CentralFile, Reported):
     def report(self) -> Report:
         """Where the model is, what a person loses, and how much of each table is noise."""
         epsilon = read_epsilon(self.manifest["epsilon_exact"])
-        loss = f"epsilon = {spelled(epsilon)}, for all their records"
-        facts = [("model", str(self.out)), ("manifest", str(self.manifest_file)), ("loss per person", loss)]
+        unit, meant = (
+            ("record", "a case or sequence") if counts_records(self.manifest) else ("person", "for all their records")
+        )
+        loss = f"epsilon = {spelled(epsilon)}, {meant}"
+        facts = [("model", str(self.out)), ("manifest", str(self.manifest_file)), (f"loss per {unit}", loss)]
         noise = () if self.quality is None else self.quality.report().sections
         notes, warnings = self.release_notes("model"), (*large_loss(epsilon), *self.warnings)
         return replace(facts_report("Learned privately", facts, *noise), notes=notes, warnings=warnings)
@@ -425,6 +429,7 @@ class _Learning:
                 "constraints": [model_digest(each) for each in rules.constraints],
             },
             model_file=graph_file,
+            person=columns.person,
             times=None if settings is None else settings.document(),
             attributes=tuple({**each.document(), "share": spelled(own_share)} for each in listed),
         )

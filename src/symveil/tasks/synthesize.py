@@ -42,7 +42,7 @@ from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import digest_of, write_files
-from symveil.tasks.central_files import declared_rules, require_legal_words
+from symveil.tasks.central_files import counts_records, declared_rules, require_legal_words
 from symveil.tasks.doubts import time_warnings
 from symveil.tasks.learn_privately import LearnedPrivately
 
@@ -107,7 +107,8 @@ def model_promise(model: Path) -> dict[str, Any] | None:
 def what_it_is(document: dict[str, Any]) -> str:
     """What synthetic words are, for a reader."""
     epsilon = spelled(read_epsilon(document["epsilon_exact"]))
-    return f"synthetic words from a model that was learned with epsilon {epsilon} per person"
+    per = "record" if counts_records(document) else "person"
+    return f"synthetic words from a model that was learned with epsilon {epsilon} per {per}"
 
 
 NOT_LEARNED = (
