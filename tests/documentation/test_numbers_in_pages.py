@@ -42,7 +42,7 @@ def test_a_year_of_weekly_releases() -> None:
 
 def test_factors_on_odds() -> None:
     sentence("concepts/epsilon-and-b.md", "| e^ε | " + " | ".join(f"{math.exp(e):.2g}" for e in (0.1, 1, 2)))
-    sentence("quickstart-trips.md", f"within a factor of e^3 ≈ {math.exp(3):.0f}")
+    sentence("quickstart-trips.md", f"within a factor of e^3 ≈ {math.exp(3):.1f}")
     sentence("quickstart-logs.md", f"within a factor of e^2 ≈ {math.exp(2):.1f}")
 
 
@@ -65,7 +65,7 @@ LIMITS = [
     ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
     ("theory/losses.md", "up to {} words (", CALIBRATION.now.words),
     ("theory/losses.md", "({} with [balance]", CALIBRATION.now.balanced_words),
-    ("theory/losses.md", "Up to {} words `auto`", OF_MECHANISMS.now.optimal_words),
+    ("theory/losses.md", "{} for the [flat law]", OF_MECHANISMS.now.optimal_words),
     ("theory/losses.md", "Languages of at most {} words", OF_LAWS.now.paired_words),
     ("theory/losses.md", "Languages of up to {} words", OF_MECHANISMS.now.attacker_words),
     ("theory/certificates.md", "more than {} numbers", CALIBRATION.now.compared_halves),
