@@ -472,3 +472,16 @@ def test_what_only_a_release_can_drop(tmp_path) -> None:
     )
     assert done.status == 2
     assert "on-unknown: expected --ledger or --release-id with it" in done.err
+
+
+def test_the_loss_of_private_has_its_unit_and_a_prior_beside_the_posterior(here) -> None:
+    """Two observations farther apart than one event lose more, the length is seen, and a secret has a chance before."""
+    asked = ("enforce", EXAMPLE_4, "--k", "1", "--epsilon", "2")
+    document, said = here(*asked, "--json").document, here(*asked).out
+    losses = [row["epsilon"] for row in document["loss_at"]]
+    assert losses[0] == pytest.approx(document["epsilon"]) and losses == sorted(losses)
+    assert (document["adjacency"], document["passes_unprotected"]) == (1, ["length"])
+    assert 0 < document["prior_of_secret"] <= document["posterior_of_secret"] + 1e-9
+    assert all(row in said for row in ("differ in 1 event lose at most", "passes unprotected", "before anything is"))
+    safe = here("enforce", EXAMPLE_4, "--k", "1", "--policy", "safe", "--omega", "2", "--json").document
+    assert [safe[key] for key in ("adjacency", "loss_at", "passes_unprotected", "prior_of_secret")] == [None] * 4

@@ -79,3 +79,9 @@ def test_notes_and_checks_too(tmp_path: Path) -> None:
     assert "no one is charged: `person` says who pays, and there is no `ledger`" in made.notes
     asked = ["privatize", str(source), "--out", str(out), "--alphabet", "ab", "--epsilon", "1", "--sequence", "links"]
     assert "no one is charged: --person says who pays" in symveil(*asked, "--person", "who").err
+
+
+def test_an_option_whose_value_is_missing_is_named() -> None:
+    asked = ("learn", "in.csv", "--alphabet", "ab", "--lengths", "2..4", "--epsilon", "1", "--out", "model.json")
+    done = symveil(*asked, "--time", "--period", "2024-01-01..2024-02-01")
+    assert done.assert_one_error_line() == "symveil: error: time: expected a value (COL), found the option --period"

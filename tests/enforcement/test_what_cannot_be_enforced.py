@@ -203,6 +203,10 @@ def test_logs_that_end_early_count_too():
         ({"policy": "safe", "omega": 0}, "omega: expected the exact distance of substitutes"),
         ({"policy": "substitution", "omega": True}, "omega: expected the exact distance of substitutes"),
         ({"policy": "none"}, "policy: expected one of private, safe, substitution, found none"),
+        (
+            {"policy": "edit"},
+            "policy: expected one of private, safe, substitution here, or symveil.synthesize_opacity for edit",
+        ),
         ({"k": -1, "epsilon": 1}, "k: expected a whole number, 0 or more, or 'infinite', found -1"),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_bound_that_nothing_is_known_of_is_no_0_percent(tmp_path: Path) -> Non
     table = count(source, "visits", epsilon="0.01", alphabet="abc", separator=" ")
     assert table.bound == 4 and table.clipped_share is None
     assert table.warnings == table.notes[:1] and "the bound of 4 is a guess" in table.warnings[0]
-    assert "which share that cuts off is not known" in table.notes and "%" not in " ".join(table.notes)
+    assert " ".join(table.notes).count("is not known") == 1 and "%" not in " ".join(table.notes)
     for name in ("t.json", "t.csv"):
         count_file(source, "visits", epsilon="0.01", alphabet="abc", separator=" ", out=tmp_path / name)
         assert sv.check_manifest(tmp_path / f"{name}.manifest.json").holds

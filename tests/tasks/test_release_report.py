@@ -25,7 +25,10 @@ def trips(tmp_path: Path) -> Path:
 def test_the_end_of_a_run_says_it(trips, tmp_path):
     common = ["privatize", str(trips), "--out", str(tmp_path / "o.csv"), "--alphabet", "ab", "--sequence", "s"]
     done = symveil(*common, "--epsilon", "2", "--keep", "town")
-    assert "0.477 of 4 symbols of a sequence change and 88.1 % pass unchanged, over the public model" in done.out
+    assert (
+        "0.477 of 4 symbols of a sequence change; 88.1 % of the symbols stay as they are, over the public model"
+        in done.out
+    )
     assert "between sequences that differ in one symbol shift by a factor of at most 7.4" in done.out
     assert "--report FILE.html" in done.out
     page = tmp_path / "r.html"

@@ -343,11 +343,11 @@ def warnings_of(queries: Sequence[Query], clipped_share: float | None) -> tuple[
     >>> warnings_of(asked, 0.02), warnings_of(asked, 0.986)[0][:60]
     ((), 'the automatic bound of 4 cuts off about 99 % of what is coun')
     >>> warnings_of(asked, None)[0][:60]
-    'how much persons have drowned in noise: the bound of 4 is a '
+    'too few persons for the private choice: the bound of 4 is a '
     """
     if clipped_share is None and len(queries) > 1:
         return (
-            f"how much persons have drowned in noise: the bound of {queries[-1].bound} is a guess, and which share it "
+            f"too few persons for the private choice: the bound of {queries[-1].bound} is a guess, and which share it "
             "cuts off is not known; give `bound` with what a person has as a rule, a public guess, or take a larger "
             "epsilon",
         )
@@ -371,10 +371,11 @@ def _covered(queries: Sequence[Query], clipped_share: float | None) -> tuple[str
         what = "each person adds 1 in all, shared among everything of theirs that is counted"
     else:
         what = f"each person adds at most {bound} in all; those with more are scaled down to that"
-    share = "which share that cuts off is not known" + (", because the bound was given" if len(queries) == 1 else "")
+    covered: tuple[str, ...] = (f"{what}; intervals cover the sums after that, not the raw counts",)
     if clipped_share is not None:
-        share = f"that cuts off about {percent(clipped_share)}, by a private estimate"
-    covered = (f"{what}; intervals cover the sums after that, not the raw counts", share)
+        covered += (f"that cuts off about {percent(clipped_share)}, by a private estimate",)
+    elif len(queries) == 1:  # else the warning has said so
+        covered += ("which share that cuts off is not known, because the bound was given",)
     if not query.delta:
         return covered
     return (

@@ -117,15 +117,24 @@ class Command(Lately, click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read what was typed; an error says of which command, which click's parser does not know."""
         try:
-            self._refuse_repeated(ctx, args)
+            self._refuse_misread(ctx, args)
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
 
-    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
-        """Refuse an option with one value that is given twice: click would take the last one without a word."""
-        given = self.make_parser(ctx).parse_args(list(args))[2]
+    def _refuse_misread(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse an option with one value that is given twice: click would take the last one without a word.
+
+        And one whose value is the next option, because its own is missing.
+        """
+        values, _, given = self.make_parser(ctx).parse_args(list(args))
+        names = {name for each in self.params for name in each.opts if name.startswith("--")}
+        for option in (each for each in given if isinstance(each, click.Option)):
+            value = str(values.get(str(option.name))).partition("=")[0]
+            if value in names:
+                wanted = f"a value ({option.metavar})" if option.metavar else "a value"
+                raise ParameterError(str(option.name), expected=wanted, found=f"the option {value}")
         for option in (each for each in given if isinstance(each, click.Option)):
             times = given.count(option)
             if times > 1 and not (option.multiple or option.is_flag or option.count):

@@ -5,6 +5,7 @@ A system under a policy: what is shown for an observation, and what that achieve
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -196,6 +197,13 @@ class Enforcement(Reported):
         """The largest Pr(a secret state was visited | what is shown), for an observer who knows the policy."""
         return self._policy.posterior_of_secret if self.enforceable else None
 
+    @property
+    def prior_of_secret(self) -> float | None:
+        """Pr(a secret state was visited) before anything is shown, for the policy private; None for other policies."""
+        if self.release_by is None or not self.enforceable:
+            return None
+        return math.fsum(float(table.chances[:, 1].sum()) for table in self._runs.complete.values())
+
     # --- what is shown -------------------------------------------------------------------------
 
     def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...] | str:
@@ -271,6 +279,15 @@ PolicyName = Literal["private", "safe", "substitution"]
 POLICIES = get_args(PolicyName)
 
 
+def require_policy(policy: str) -> None:
+    """Refuse another policy than those that `enforce_opacity` has."""
+    if policy in ("insertion", "edit", "supervisor"):
+        expected = f"one of {', '.join(POLICIES)} here, or symveil.synthesize_opacity for {policy}"
+        raise ParameterError("policy", expected=expected, found=policy)
+    if policy not in POLICIES:
+        raise ParameterError("policy", expected=f"one of {', '.join(POLICIES)}", found=policy)
+
+
 def enforce_opacity(
     system: PartiallyObserved,
     k: int | float | str = 0,
@@ -320,6 +337,7 @@ def enforce_opacity(
     >>> enforced.release(["a", "c"])[0] in "bd"
     True
     """
+    require_policy(policy)  # before the length, which policies of other functions do not need
     runs = observations_of(Observed(system), k, length=length, progress=accepted(progress, before=1))
     return enforce_policy(runs, policy=policy, epsilon=epsilon, omega=omega, adjacency=adjacency, mechanism=mechanism)
 
@@ -345,8 +363,7 @@ def enforce_policy(
 ) -> Enforcement:
     """A policy of a public name, with the parameters that it needs and no others."""
     read_adjacency(adjacency, length=1)
-    if policy not in POLICIES:
-        raise ParameterError("policy", expected=f"one of {', '.join(POLICIES)}", found=policy)
+    require_policy(policy)
     if mechanism not in RELEASES or (mechanism != AUTO and policy != PrivatePolicy.name):
         expected = "auto, direct or corrected, the latter two with the policy private"
         raise ParameterError("mechanism", expected=expected, found=mechanism)

@@ -131,7 +131,7 @@ def factor(epsilon: float) -> str:
     """e^ε in plain words, rounded against the claim: an attacker becomes no surer than that.
 
     >>> factor(2.0), factor(0.1), factor(3.0), factor(50.0), factor(0.0)
-    ('7.4', '1.11', '21', '5.2e+21', '1')
+    ('7.4', '1.11', '20.1', '5.2e+21', '1')
     """
     if math.isinf(epsilon):
         return "∞"
@@ -139,9 +139,9 @@ def factor(epsilon: float) -> str:
         return f"10^{math.ceil(epsilon / math.log(10)) + 1}"
     # exp of a float is right but for its last bits
     value = math.exp(epsilon) * (1 + 1e-15) if epsilon else 1.0
-    if 10 <= value <= 1e6:
+    if 100 <= value <= 1e6:
         return f"{math.ceil(value):,}"
-    return shown_at_least(value, 3 if value < 1.5 else 2)
+    return shown_at_least(value, 3 if value < 1.5 or 10 <= value < 100 else 2)
 
 
 def fraction_text(value: Fraction) -> str:

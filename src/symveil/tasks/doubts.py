@@ -234,6 +234,7 @@ def losses_in_words(
     apart: str = "words that differ in",
     edits: bool = False,
     epsilon: Fraction | None = None,
+    noun: str = "symbol",
 ) -> str:
     """The loss at one symbol, b, b + 1, 2b and whole words, as one sentence; losses are rounded upwards.
 
@@ -253,7 +254,7 @@ def losses_in_words(
     wanted = {1, last} if b == "all" else {1, int(b), int(b) + 1, 2 * int(b), last}
     parts = list[str]()
     for distance, loss in ((row["distance"], row["epsilon"]) for row in rows if row["distance"] in wanted):
-        places = counted(distance, "edit" if edits else "symbol")
+        places = counted(distance, "edit" if edits else noun)
         whole = "all " if distance == last > 1 and not edits else ""
         if loss == "infinity":
             most = "any amount" if parts else "lose any amount"

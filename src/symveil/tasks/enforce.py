@@ -22,6 +22,7 @@ from symveil.numbers.progress import Progress
 from symveil.numbers.rationals import fraction_text, shown_at_least, shown_at_most
 from symveil.reports.report import Facts, Report, Section, Table, Text, facts_report
 from symveil.storage.files import write_files
+from symveil.tasks.doubts import losses_in_words
 from symveil.tasks.draw import diagram_text
 from symveil.tasks.enforce_options import FunctionOptions, LogFiles, PolicyOptions, enforced_log, release_log
 from symveil.tasks.explain import bound_document, least_possible_on
@@ -125,7 +126,25 @@ def enforcement_document(enforcement: Enforcement, *, notes: list[str] | None = 
         "how": computed(lambda: enforcement.guarantee and enforcement.guarantee.how),
         "expected_distance": computed(lambda: enforcement.expected_distance),
         "posterior_of_secret": computed(lambda: _number(enforcement.posterior_of_secret)),
+        **_promise(enforcement, computed),
         **_least_error(enforcement),
+    }
+
+
+def _promise(enforcement: Enforcement, computed: Callable[[Callable[[], object]], object]) -> dict[str, object]:
+    """For the policy private: what its loss is about, the loss farther apart, and what is known without it."""
+    if enforcement.release_by is None or not enforcement.enforceable:
+        return {"adjacency": None, "loss_at": None, "passes_unprotected": None, "prior_of_secret": None}
+
+    def losses() -> object:
+        guarantee = enforcement.mechanism(enforcement.longest).guarantee
+        return guarantee.document().get("loss_at")
+
+    return {
+        "adjacency": enforcement.adjacency,
+        "loss_at": computed(losses),
+        "passes_unprotected": ["length"],
+        "prior_of_secret": computed(lambda: enforcement.prior_of_secret),
     }
 
 
@@ -260,6 +279,7 @@ def enforcement_report(document: dict[str, Any]) -> Report:
         ("violation after", _probability(document["violation_after"])),
         ("loss", _loss(document["epsilon"], document["how"])),
         ("events changed on average", _number_text(document["expected_distance"])),
+        *_promise_facts(document),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
         *_least_error_facts(document),
     ]
@@ -286,6 +306,22 @@ def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None
     if left > 0:
         rows.append((f"and {left} more", "", ""))
     return Section(heading, (Table.from_rows(("observed", "probability", "shown instead"), rows),))
+
+
+def _promise_facts(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Between which observations the loss of the policy private holds, and what it does not hide."""
+    b = document["adjacency"]
+    if b is None:
+        return []
+    facts = []
+    if document["loss_at"]:
+        losses = losses_in_words(document["loss_at"], b, apart="the longest observations that differ in", noun="event")
+        facts.append(("loss by distance", losses))
+    return [
+        *facts,
+        ("passes unprotected", "the number of events of an observation"),
+        ("a visited secret, before anything is shown", _at_most(document["prior_of_secret"])),
+    ]
 
 
 def _least_error_facts(document: dict[str, Any]) -> list[tuple[str, str]]:

@@ -43,8 +43,8 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     >>> said = in_numbers({"b": 1, "guarantee": {"epsilon": 2.0}, "parameters": {"metric": "hamming"},
     ...                    "protection": None, "expected_error": {"length": 6, "symbols": 1.43}})
-    >>> said[0]
-    ('on average', '1.43 of 6 symbols of a sequence change and 76.2 % pass unchanged, over the public model')
+    >>> said[0][1]
+    '1.43 of 6 symbols of a sequence change; 76.2 % of the symbols stay as they are, over the public model'
     >>> said[1]
     ('odds', 'between sequences that differ in one symbol shift by a factor of at most 7.4')
     """
@@ -53,7 +53,9 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     if error is not None:
         unchanged = 100 * (1 - error["symbols"] / max(error["length"], 1))
         changed = f"{error['symbols']:.3g} of {error['length']} symbols of a sequence change"
-        facts.append(("on average", f"{changed} and {unchanged:.3g} % pass unchanged, over the public model"))
+        facts.append(
+            ("on average", f"{changed}; {unchanged:.3g} % of the symbols stay as they are, over the public model")
+        )
     apart = _apart(manifest)
     shift = factor(manifest["guarantee"]["epsilon"])
     facts.append(("odds", f"between sequences that {apart} shift by a factor of at most {shift}"))
