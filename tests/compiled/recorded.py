@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from benchmarks.distances import near_copies, random_chain
 
 import symveil as sv
@@ -32,7 +31,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import swap
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import NotPrivateSeededBits
-from symveil.verification.distances import distances
+from symveil.verification.limits import LIMITS as OF_PROOFS
 from symveil.verification.linear_systems import Effort, FloatSystem
 from symveil.verification.verify_privacy import verify_privacy
 
@@ -118,9 +117,7 @@ def verifications() -> None:
         (random_chain(14, degree=2, labels=1, seed=2), "5"),
         (near_copies(8), "1"),
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "_SMALL", -1)
-        patch.setattr(distances, "_MOST_EXACT_PAIRS", 0)
+    with OF_PROOFS.changed(small_pairs=-1, exact_pairs=0):
         for chain, alpha in chains:
             states = chain.states[:4]
             pairs = [(one, other) for one in states for other in states if one != other]

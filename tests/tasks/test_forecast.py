@@ -110,7 +110,7 @@ def test_such_a_table_is_headed_as_what_it_is(tmp_path: Path, capsys: pytest.Cap
     assert said.err.count("could not be undone") == 1
     assert "iterated-release, noise not undone" in " ".join(said.out.split())
     found = sv.estimate(tmp_path / "noise.csv", "ngrams:2")
-    assert found.warnings == found.assumptions[:1] and found.caveat == ", noise not undone"
+    assert found.warnings == found.assumptions[:2] and found.caveat == ", noise not undone"
     sv.privatize_file(source, tmp_path / "clear.csv", epsilon=12, **named)  # type: ignore[arg-type]
     assert not sv.estimate(tmp_path / "clear.csv", "ngrams:2").warnings
 

@@ -249,7 +249,11 @@ def read_unit(adjacency: Adjacency | None, metric: str | None, public_start: boo
     """The unit that is named by any part of it: b is 1 and the metric hamming unless another one is named."""
     if adjacency is None and metric is None and not public_start:
         return None
-    return Unit(adjacency=adjacency or 1, metric=read_metric(metric or "hamming"), public_start=public_start)
+    return Unit(
+        adjacency=1 if adjacency is None else adjacency,
+        metric=read_metric(metric or "hamming"),
+        public_start=public_start,
+    )
 
 
 def abandoned_report(closed: Abandoned) -> Report:
