@@ -211,7 +211,7 @@ class PrivacyVerdict(Reported):
         if searched is not None:
             enough = "none" if self.infinite else shown_at_least(log_upper_bound(self.alpha_above))
             first = (Text(f"smallest epsilon for delta = {searched}: {enough}"),)
-        heading = f"Privacy at {self.at}"
+        heading = "No finite epsilon is enough: delta as epsilon grows" if self.infinite else f"Privacy at {self.at}"
         return Report(title=heading, sections=(Section(heading, (*first, table, *map(Text, texts))),))
 
 
