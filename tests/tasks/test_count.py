@@ -148,7 +148,7 @@ def test_nothing_is_told_of_how_many_there_are(tmp_path: Path, capsys) -> None:
         document = json.loads(manifest_path(folder / "out.csv").read_text())
         assert document["digests"].pop("output") and document.pop("date")  # a day may end between two runs
         lines = (folder / "out.csv").read_text().splitlines()
-        title = " ".join(printed.out.split("symbols")[0].split())  # it is wrapped to the width of the noisy numbers
+        title = " ".join(printed.out.split("┏")[0].split())  # it is wrapped to the width of the noisy numbers
         assert title.startswith("ngrams:2: 9 of 9 rows, at most 4 of each person; epsilon 1 per person low all")
         told.append((ended.value.code or 0, document, printed.err, len(lines), lines[0], title))
     assert told[1:] == told[:1] * 4
