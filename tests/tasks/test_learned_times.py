@@ -157,7 +157,8 @@ def test_nothing_tells_what_was_not_counted(tmp_path):
         told.add(json.dumps({key: manifest[key] for key in ("parameters", "times", "guarantee", "output")}))
         # all that is said follows from released numbers: how much of a table is noise
         lines = [line for line in result.err.split("symveil: ") if line.strip()]
-        assert all("mostly noise" in line for line in lines), result.err
+        always = ("note: each case or sequence counts as one person", "note: no ledger keeps count")
+        assert all("mostly noise" in line or line.startswith(always) for line in lines), result.err
         sv.synthesize(folder / "model.json", folder / "s.csv", count=30)
         assert check_manifest(folder / "s.csv.manifest.json").holds
     assert len(told) == 1

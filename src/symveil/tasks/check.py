@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
-from symveil.errors import FileError, SymveilError, either, reason
+from symveil.errors import FileError, ParameterError, SymveilError, either, reason
 from symveil.formats.manifest import (
     FORMAT,
     MANIFEST_OF_0_3,
@@ -275,7 +275,11 @@ def _contradictions(release: LocalSpec, row: dict[str, Any]) -> Iterator[str]:
     made = release.mechanism if choice.metric == "levenshtein" else of_length(release.mechanism, length)
     if made is None or made.name != row["mechanism"]:
         return
-    wanted = partial(type(made).from_choice, made.language, replace(choice, mechanism=made.name))  # of some a search
+    try:
+        as_made = replace(choice, mechanism=made.name)
+    except ParameterError:  # auto may take one that cannot be named with what it keeps beyond b
+        as_made = replace(choice, mechanism=made.name, beyond="nothing")
+    wanted = partial(type(made).from_choice, made.language, as_made)  # of some a search
     named, cost = choice.mechanism != AUTO, getattr(made, "plain_cost", None)
     pairs: list[tuple[str, object, object]] = [("prior", getattr(made, "prior", choice.prior), choice.prior)]
     if named or choice.balanced:
