@@ -120,7 +120,7 @@ def patterns_at(codes: tuple[int, ...], position: int, within: int) -> dict[int,
 
 
 _MOST_EDGES = 5_000_000
-"""More are refused where the word is no secret; a mechanism asks `edit_work.most_edges` before it sees a word."""
+"""More are refused where the word is no secret; a mechanism asks `edit_neighbours.most_edges` before it sees a word."""
 
 Node = tuple[Profile, int]
 """(profile, state of the model)."""

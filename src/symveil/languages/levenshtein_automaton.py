@@ -6,7 +6,7 @@ deleted. J19 Algorithm 1 as printed reads any symbol *for free* in place of the 
 errata); it is kept as `printed=True` to show the difference.
 
 The automaton has several runs for one word, so its paths do not count words. Counting goes through
-the universal determinisation (`languages.universal_levenshtein`).
+the universal determinisation (`languages.edit_neighbours`).
 """
 
 from __future__ import annotations

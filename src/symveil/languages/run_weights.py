@@ -138,7 +138,7 @@ class RunWeights:
     """A language, a rate, what symbols cost, and a public prior.
 
     `with_prior`: words are also weighted by the model's public probabilities. `balance`: by the prior of
-    `languages.balance` at that rate instead. `cost`: the Hamming distance where none is given.
+    `balance_weight` at that rate instead. `cost`: the Hamming distance where none is given.
     """
 
     language: RunLanguage

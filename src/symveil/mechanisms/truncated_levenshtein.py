@@ -12,7 +12,7 @@ How far the truncated mechanism looks, k, and what would take it too long: by pu
 
 Set-up of a word takes time, and how much depends on the word. A limit that is met on the way would give
 that away, so it is drawn before there is a word, and then every word is answered or none is:
-  by a proof: no word of up to N symbols needs more than `LIMITS.now.edit_edges` edges (`languages.edit_work`);
+  by a proof: no word of up to N symbols needs more than `LIMITS.now.edit_edges` edges (`languages.edit_neighbours`);
   on a sparse model the proof asks for much more than any word needs: there k was measured on road networks;
   on any other model a k that cannot be proved is tried out on a public stand-in, a uniform word of the
   language from a fixed seed, with a tenth of the edges.

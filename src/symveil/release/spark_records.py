@@ -54,7 +54,7 @@ from symveil.release.central_job import (
 from symveil.release.spark_session import digest_of_frame, frame_at, in_task, plain_errors, session
 
 PERSON = "symveil_person"
-"""The column of persons: names as `models.persons` spells them, null where a cell is no name."""
+"""The column of persons: names as `models.names` spells them, null where a cell is no name."""
 _SORTABLE = (NumericType, DateType, TimestampType, TimestampNTZType)
 """The types of columns that put events in order."""
 _NAMES = (StringType, BooleanType, *_SORTABLE)

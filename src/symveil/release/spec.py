@@ -1,7 +1,7 @@
 """What a release promises and costs, of public things only: its price for the ledger, its manifest for everybody.
 
 One idea, two kinds: each sequence of a file is released by itself (`LocalSpec`), or one table or model of the whole
-file is (`central_spec.CentralSpec`). Nothing in either depends on secret words.
+file is (`central_job.CentralSpec`). Nothing in either depends on secret words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What a check of a manifest consists of, the checks that every release has, and those of a private table.
 
-A table is made again from its counts, one of symbols as one of times; it must come out as it stands in the file."""
+A table is made again from its counts, one of symbols as one of times; it must come out as it stands in the file.
+"""
 
 from __future__ import annotations
 

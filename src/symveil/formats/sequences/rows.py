@@ -1,6 +1,6 @@
 """Tables as streams of Arrow batches: what CSV, JSON Lines and Parquet have in common.
 
-Columns of persons as names: the one spelling of each (`models.persons`), and nothing where a cell is no name.
+Columns of persons as names: the one spelling of each (`models.names`), and nothing where a cell is no name.
 
 Finding an id that occurs twice among any number of records, in bounded memory.
 

@@ -82,7 +82,7 @@ class SequenceFile(ABC):
 
     def persons(self, batch: pa.RecordBatch) -> Any:
         """Whose each record is: the person that was asked for, else the record's own id, else its place; each in the
-        one spelling that every engine and the ledger have (`models.persons`).
+        one spelling that every engine and the ledger have (`models.names`).
         """
         cells = self._owners(batch)
         names = self.spelled(cells)
