@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 
@@ -12,9 +13,9 @@ from rapidfuzz.distance import Levenshtein
 
 from symveil.errors import TooLargeError
 from symveil.languages import edit_neighbours
-from symveil.languages import edit_neighbours as universal_levenshtein
 from symveil.languages.edit_distance import all_edit_distances, distance_table, edit_distance, edit_distances
-from symveil.languages.edit_neighbours import EditNeighbours, most_edges, most_profiles
+from symveil.languages.edit_neighbours import EditNeighbours, UniversalAutomaton, most_edges, most_profiles
+from symveil.languages.limits import LIMITS
 from symveil.languages.open import OpenRuns, runs_up_to
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
@@ -110,7 +111,7 @@ def test_long_words_have_the_closed_forms():
 def test_work_without_end_is_refused():
     with pytest.raises(TooLargeError, match="at most 50 edges"):
         EditNeighbours([0, 1, 2, 3], symbols=5, within=2, at_most=50).counts()
-    assert EditNeighbours([0, 1, 2, 3], symbols=5, within=2, at_most=None).edge_count > 50
+    assert EditNeighbours([0, 1, 2, 3], symbols=5, within=2, at_most=math.inf).edge_count > 50
 
 
 @pytest.mark.parametrize("within", range(4))
@@ -164,8 +165,8 @@ def test_distances_are_rapidfuzz_distances():
     assert distance_table(ragged).tolist() == [[Levenshtein.distance(a, b) for b in words] for a in words]
 
 
-def test_a_full_memory_of_steps_is_emptied_and_steps_stay_the_same(monkeypatch) -> None:
-    kept, forgetful = universal_levenshtein.UniversalAutomaton(2), universal_levenshtein.UniversalAutomaton(2)
+def test_a_full_memory_of_steps_is_emptied_and_steps_stay_the_same(set_limits) -> None:
+    kept, forgetful = UniversalAutomaton(2), UniversalAutomaton(2)
     steps = {}
     reached = [kept.start]
     for profile in reached:
@@ -173,6 +174,6 @@ def test_a_full_memory_of_steps_is_emptied_and_steps_stay_the_same(monkeypatch) 
             after = steps[profile, pattern] = kept.step(profile, pattern)
             if after is not None and after not in reached:
                 reached.append(after)
-    monkeypatch.setattr(universal_levenshtein, "_MOST_STEPS_CACHED", 7)
+    set_limits(LIMITS, cached_steps=7)
     assert all(forgetful.step(*asked) == after for asked, after in steps.items())
     assert len(forgetful._steps) <= 7 < len(steps)

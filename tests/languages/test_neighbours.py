@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.languages import free as neighbours
 from symveil.languages.free import at_distance, resample_symbols, uniform_subsets
+from symveil.languages.limits import LIMITS
 from symveil.numbers.conversions import ball
 from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
 
@@ -94,9 +94,9 @@ def lane_of(length: int, position: int) -> int:
 
 
 @pytest.mark.parametrize(("length", "size"), [(2, 1), (3, 1), (3, 2), (4, 2), (4, 3), (5, 2)])
-def test_all_throws_give_every_subset_equally_often(monkeypatch, length, size):
+def test_all_throws_give_every_subset_equally_often(set_limits, length, size):
     """Long words: throw at positions until enough are hit. Every sequence of throws of up to three rounds."""
-    monkeypatch.setattr(neighbours, "_LONGEST_SORTED", 0)
+    set_limits(LIMITS, sorted_length=0)
     wanted = min(size, length - size)
     found: dict[int, Counter[tuple[int, ...]]] = {}
     for throws in itertools.product(range(length), repeat=wanted + 2):
@@ -161,9 +161,9 @@ def test_every_other_symbol_replaces_a_symbol_equally_often():
         assert found == set(range(4)) - {code}
 
 
-def test_pieces_of_rows_are_drawn_alike(monkeypatch):
+def test_pieces_of_rows_are_drawn_alike(set_limits):
     """Rows are treated in pieces; the pieces must neither overlap nor leave a row out."""
-    monkeypatch.setattr(neighbours, "_SYMBOLS_AT_ONCE", 10)
+    set_limits(LIMITS, free_symbols_at_once=10)
     codes = np.zeros((101, 3), dtype=np.int32)
     distances = np.arange(101) % 4
     released = at_distance(codes, distances, 5, NotPrivateSeededBits(3))
@@ -176,7 +176,7 @@ def test_pieces_of_rows_are_drawn_alike(monkeypatch):
 
 
 def test_words_longer_than_a_piece_are_drawn_whole():
-    length = neighbours._SYMBOLS_AT_ONCE + 7
+    length = LIMITS.now.free_symbols_at_once + 7
     codes = np.zeros((2, length), dtype=np.int32)
     released = at_distance(codes, np.array([length, 5]), 3, NotPrivateSeededBits(1))
     assert np.count_nonzero(released, axis=1).tolist() == [length, 5]

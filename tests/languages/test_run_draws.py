@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import symveil as sv
-from symveil.languages import run_draws
 from symveil.languages.graph import WordGraph
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_draws import ExactDraw, draw_many, draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
@@ -79,14 +79,14 @@ def test_three_ways_to_draw_agree_bit_by_bit(name: str, with_prior: bool, rate: 
     assert same.tolist() == [slow.draw(bits.tolist(), NotPrivateSeededBits(99)).tolist() for bits in again]
 
 
-@pytest.mark.parametrize("table", ["_MOST_EDGE_VALUES", "_MOST_LAYER_VALUES", "_MOST_SUMS"])
+@pytest.mark.parametrize("table", ["edge_values_at_once", "layer_values_at_once", "sums_at_once"])
 @pytest.mark.parametrize("room", [1, 100])
-def test_tables_in_pieces_change_nothing(table: str, room: int, monkeypatch) -> None:
+def test_tables_in_pieces_change_nothing(table: str, room: int, set_limits) -> None:
     language = LANGUAGES["automaton"]
     weights = RunWeights(language=language, rate=Fraction(2, 3))
     codes = np.random.default_rng(1).permutation(np.repeat(words_of(language), 3, axis=0))
     whole = draw_rows(weights, codes, NotPrivateSeededBits(4))
-    monkeypatch.setattr(run_draws, table, room)
+    set_limits(LIMITS, **{table: room})
     assert draw_rows(weights, codes, NotPrivateSeededBits(4)).tolist() == whole.tolist()
 
 

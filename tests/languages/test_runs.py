@@ -10,7 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
-from symveil.languages import graph, run_counts, runs
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_counts import RunNeighbours
 
 NEVER_BB = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
@@ -41,9 +41,9 @@ def test_words_of_another_length_are_refused() -> None:
 
 @pytest.mark.parametrize("entries", [0, 1 << 20])
 @pytest.mark.parametrize("model", [NEVER_BB, DOOR])
-def test_where_words_leave_the_model_with_and_without_a_table(monkeypatch, entries: int, model) -> None:
+def test_where_words_leave_the_model_with_and_without_a_table(set_limits, entries: int, model) -> None:
     """By following the transitions of the definition, position by position."""
-    monkeypatch.setattr(runs, "_MOST_TABLE_ENTRIES", entries)
+    set_limits(LIMITS, edge_table_entries=entries)
     language = sv.runs(model, 4)
     symbols = language.alphabet.symbols
     steps = {(source, symbol): target for source, symbol, target in DOOR.transitions}
@@ -66,22 +66,22 @@ def test_where_words_leave_the_model_with_and_without_a_table(monkeypatch, entri
     assert 0 in expected and len(set(expected)) > 2
 
 
-def test_what_is_too_large_to_count(monkeypatch) -> None:
+def test_what_is_too_large_to_count(set_limits) -> None:
     language = sv.runs(NEVER_BB, 5)
-    monkeypatch.setattr(run_counts, "MOST_ENTRIES", 10)
+    set_limits(LIMITS, counted_entries=10)
     with pytest.raises(TooLargeError, match="counting by distance: expected at most 10 counts, found"):
         RunNeighbours(language, language.encode("ababa"))
     # what needs no counts is released all the same
     assert len(sv.Exponential(language, epsilon=1, adjacency=1, calibration="classic").release("ababa")) == 5
 
 
-def test_what_is_too_large_to_determinise(monkeypatch) -> None:
+def test_what_is_too_large_to_determinise(set_limits) -> None:
     """The n-th symbol from the end is 1: 2ⁿ subsets."""
     rows = [("0", "0", "0"), ("0", "1", "0"), ("0", "1", "1")]
     rows += [(str(place), symbol, str(place + 1)) for place in range(1, 5) for symbol in "01"]
     automaton = sv.Automaton.from_transitions(rows, initial="0", accepting=["5"])
     assert sv.runs(automaton, 5).graph.state_count == 2**5
-    monkeypatch.setattr(graph, "_MOST_SUBSETS", 31)
+    set_limits(LIMITS, subsets=31)
     with pytest.raises(TooLargeError, match="model: expected at most 31 states after determinising, found more"):
         sv.runs(automaton, 5)
 

@@ -14,6 +14,7 @@ import pytest
 import symveil as sv
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE
+from symveil.languages.limits import LIMITS
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.models.alphabet import FAR, decode
@@ -289,10 +290,10 @@ def test_a_staircase_needs_whole_costs_and_a_step_that_fits() -> None:
         sv.Staircase(words, epsilon=1, adjacency=1, step=2).release("aba")
 
 
-def test_a_swap_metric_with_too_many_pairs_gets_a_smaller_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_swap_metric_with_too_many_pairs_gets_a_smaller_cap(set_limits) -> None:
     ring = [(str(n), str((n + k) % 12), "1/3") for n in range(12) for k in (0, 1, 2)]
     words = sv.runs(MarkovChain.from_transitions(ring), 5)
-    monkeypatch.setattr("symveil.languages.swap_costs._MOST_PAIRS", 110)
+    set_limits(LIMITS, near_pairs=110)
     shrunk = sv.Exponential(words, epsilon=1, adjacency=1, cost="swap")
     assert shrunk.plain_cost.largest is not None
     assert shrunk.plain_cost.largest < sv.Exponential(words, epsilon=1, adjacency=1, cost="hamming").epsilon * 100

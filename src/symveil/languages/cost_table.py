@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts
+from symveil.languages.limits import LIMITS
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet, Symbol
 from symveil.numbers.once import LastFew
@@ -161,7 +162,6 @@ class CostTable:
 
 
 _MOST_UNITS = 10**12
-_MOST_SYMBOLS = 4000  # A² costs are written out
 _LARGEST = 2**52  # sums of costs are exact as floats below this
 _EXPECTED = "a number above 0 such as 2 or 1.5"
 
@@ -186,8 +186,8 @@ def given(
     (Fraction(0, 1), Fraction(5, 2))
     """
     size = len(language.alphabet)
-    if size > _MOST_SYMBOLS:
-        raise TooLargeError(f"costs: expected at most {_MOST_SYMBOLS} symbols, found {size}")
+    if size > LIMITS.now.cost_symbols:
+        raise TooLargeError(f"costs: expected at most {LIMITS.now.cost_symbols} symbols, found {size}")
     pairs = _read(language, rows)
     from scipy import sparse  # noqa: PLC0415  # slow to import, and for tables of costs only
     from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415
@@ -231,8 +231,8 @@ def between_positions(
     (Fraction(0, 1), Fraction(2, 1))
     """
     size = len(language.alphabet)
-    if size > _MOST_SYMBOLS:
-        raise TooLargeError(f"places: expected at most {_MOST_SYMBOLS} symbols, found {size}")
+    if size > LIMITS.now.cost_symbols:
+        raise TooLargeError(f"places: expected at most {LIMITS.now.cost_symbols} symbols, found {size}")
     step = exact(unit, name="unit", expected=_EXPECTED)
     if step <= 0:
         raise ParameterError("unit", expected=_EXPECTED, found=unit)

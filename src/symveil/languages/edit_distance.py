@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Codes
 
 Distances = NDArray[np.int64]
@@ -98,8 +99,6 @@ def _next_row(row: list[NDArray[Any]], symbols: Codes, others: Codes, read: int)
 
 
 _BITS = 64
-_PAIRS_AT_ONCE = 1 << 16
-_MASK_BYTES = 1 << 26
 
 _ONE, _LAST = np.uint64(1), np.uint64(_BITS - 1)
 
@@ -127,7 +126,13 @@ def edit_distances_between(words: Sequence[Codes], others: Sequence[Codes]) -> N
             results[rows[:, None], order] = [len(text) for text in texts]
             continue
         blocks = -(-length // _BITS)
-        at_once = max(1, min(_PAIRS_AT_ONCE // max(1, len(texts)), _MASK_BYTES // (8 * symbols * blocks)))
+        at_once = max(
+            1,
+            min(
+                LIMITS.now.edit_pairs_at_once // max(1, len(texts)),
+                LIMITS.now.edit_mask_bytes // (8 * symbols * blocks),
+            ),
+        )
         for begin in range(0, len(rows), at_once):
             some = rows[begin : begin + at_once]
             patterns = np.stack([words[index] for index in some.tolist()]).astype(np.int64)

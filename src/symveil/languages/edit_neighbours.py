@@ -40,6 +40,7 @@ from flint import arb
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
@@ -71,7 +72,7 @@ class UniversalAutomaton:
         key = (profile, pattern)
         result = self._steps.get(key, _UNKNOWN)
         if result is _UNKNOWN:
-            if len(self._steps) >= _MOST_STEPS_CACHED:
+            if len(self._steps) >= LIMITS.now.cached_steps:
                 self._steps.clear()  # another thread may be reading: it works its step out again
             result = self._steps[key] = self._work_out(profile, pattern)
         return result
@@ -95,7 +96,6 @@ class UniversalAutomaton:
         return result if result <= self.within else None
 
 
-_MOST_STEPS_CACHED = 400_000
 _UNKNOWN: Profile = ()
 
 
@@ -119,9 +119,6 @@ def patterns_at(codes: tuple[int, ...], position: int, within: int) -> dict[int,
     return patterns
 
 
-_MOST_EDGES = 5_000_000
-"""More are refused where the word is no secret; a mechanism asks `edit_neighbours.most_edges` before it sees a word."""
-
 Node = tuple[Profile, int]
 """(profile, state of the model)."""
 
@@ -140,7 +137,8 @@ class EditNeighbours:
     """The words within Levenshtein distance `within` of a word, of up to `max_length` symbols.
 
     With a `graph` only its words count; without one all words over `symbols` symbols. More than `at_most` edges
-    are refused, which depends on the word: where it is secret, None leaves out the limit.
+    are refused (without a number, more than `LanguageLimits.edit_edges`), which depends on the word: where it is
+    secret, `math.inf` leaves out the limit.
 
     >>> near = EditNeighbours((0, 1, 2), symbols=3, within=1)
     >>> near.counts()                                       # abc; 3 shorter, 6 of its length, 9 longer words
@@ -157,12 +155,12 @@ class EditNeighbours:
         within: int,
         max_length: int | None = None,
         graph: WordGraph | None = None,
-        at_most: int | None = _MOST_EDGES,
+        at_most: float | None = None,
     ) -> None:
         self._codes = tuple(int(code) for code in codes)
         self._symbols = symbols
         self._graph = graph
-        self._at_most = at_most
+        self._at_most = LIMITS.now.edit_edges if at_most is None else at_most
         self._universal = universal_automaton(within)
         self.within = within
         longest = len(self._codes) + within
@@ -178,7 +176,7 @@ class EditNeighbours:
         for position in range(self.longest):
             following = self._step(layers[-1], position)
             edges += sum(map(len, following.arriving))
-            if self._at_most is not None and edges > self._at_most:
+            if edges > self._at_most:
                 raise TooLargeError(
                     f"counting by distance: expected at most {self._at_most} edges, found more; use a smaller "
                     "distance, a shorter word or a smaller model"

@@ -19,6 +19,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError, WordError
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import (
     Alphabet,
     Codes,
@@ -34,14 +35,9 @@ from symveil.models.alphabet import (
 )
 from symveil.randomness import BitSource, Boundaries, uniform_below
 
-# Rows are treated in pieces whose temporary arrays stay in the processor's cache.
-_SYMBOLS_AT_ONCE = 1 << 15
-# Sorting keys beats throwing at positions up to about this length.
-_LONGEST_SORTED = 512
-
 
 def _pieces(rows: int, length: int) -> Iterator[slice]:
-    step = max(1, _SYMBOLS_AT_ONCE // max(length, 1))
+    step = max(1, LIMITS.now.free_symbols_at_once // max(length, 1))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
@@ -111,7 +107,7 @@ def at_distance(codes: Codes, distances: NDArray[np.int64], alphabet_size: int, 
 
 def uniform_subsets(length: int, sizes: NDArray[np.int64], bits: BitSource) -> NDArray[np.bool_]:
     """For each row a uniform subset of `sizes[row]` of its positions, as a mask."""
-    by = _subsets_by_keys if length <= _LONGEST_SORTED else _subsets_by_throws
+    by = _subsets_by_keys if length <= LIMITS.now.sorted_length else _subsets_by_throws
     return by(length, sizes, bits)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ModelError, TooLargeError
 from symveil.graphs.csr import Csr, Reordered, offsets
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain
@@ -25,8 +26,6 @@ from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import Numbers
-
-_MOST_SUBSETS = 1_000_000
 
 NOT_ACCEPTED = "expected a word that the model accepts, found one that ends in a state that is not accepting"
 """What errors say of a word with which nothing is wrong but its end."""
@@ -213,9 +212,9 @@ def _subset_graph(transitions: Iterable[Transition], initial: str, accepting: fr
             if after not in number:
                 number[after] = len(number)
                 queue.append(after)
-                if len(number) > _MOST_SUBSETS:
+                if len(number) > LIMITS.now.subsets:
                     raise TooLargeError(
-                        f"model: expected at most {_MOST_SUBSETS} states after determinising, found more; "
+                        f"model: expected at most {LIMITS.now.subsets} states after determinising, found more; "
                         "make the model more deterministic",
                     )
             rows.append((number[subset], code, number[after]))

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from symveil.errors import ParameterError, TooLargeError, WordError
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Alphabet, Symbol, Word, encode
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.svg import Drawable
@@ -25,8 +26,6 @@ from symveil.pictures.text import count_label, others_label, probability_label, 
 
 State = tuple[int, int]
 """(position, errors): how many symbols have been read, and how many of them differ."""
-
-MOST_STATES_DRAWN = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +233,9 @@ class HammingAutomaton(Drawable):
 
     def to_diagram(self) -> Diagram:
         """The automaton as in J19 Fig. 2 and B26 Fig. 1: errors upwards, V in blue, μ in red."""
-        if self.state_count > MOST_STATES_DRAWN:
+        if self.state_count > LIMITS.now.drawn_states:
             raise TooLargeError(
-                f"drawing: expected at most {MOST_STATES_DRAWN} states, found {self.state_count}; draw a shorter "
+                f"drawing: expected at most {LIMITS.now.drawn_states} states, found {self.state_count}; draw a shorter "
                 "word or a smaller distance (within=…), its structure is the same",
             )
         ways = {state: self.ways(*state) for state in self.states}

@@ -21,6 +21,7 @@ import numpy as np
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.languages.edit_distance import edit_distance
 from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.limits import LIMITS
 from symveil.languages.open import BoundedLanguage
 from symveil.models.alphabet import Alphabet, Symbol, Word, encode, is_hashable
 from symveil.models.automaton import Automaton, Transition
@@ -33,8 +34,6 @@ State = tuple[int, int]
 """(position, edits): how many symbols of the word have been dealt with, and at which price."""
 
 Kind = Literal["match", "insertion", "substitution", "deletion", "printed"]
-
-MOST_STATES_DRAWN = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +255,9 @@ class LevenshteinAutomaton:
 
     def to_diagram(self) -> Diagram:
         """The automaton as in J19 Fig. 1a: edits upwards, ∗ for any symbol, ε for none."""
-        if self.state_count > MOST_STATES_DRAWN:
+        if self.state_count > LIMITS.now.drawn_states:
             raise TooLargeError(
-                f"drawing: expected at most {MOST_STATES_DRAWN} states, found {self.state_count}; draw a shorter "
+                f"drawing: expected at most {LIMITS.now.drawn_states} states, found {self.state_count}; draw a shorter "
                 "word or a smaller distance, its structure is the same",
             )
         nodes = tuple(
@@ -297,7 +296,7 @@ class LevenshteinAutomaton:
 
     def _repr_svg_(self) -> str | None:
         """What a notebook shows; None, so that it shows the text, where a drawing would be too large."""
-        return self.to_svg() if self.state_count <= MOST_STATES_DRAWN else None
+        return self.to_svg() if self.state_count <= LIMITS.now.drawn_states else None
 
     def __repr__(self) -> str:
         printed = ", as printed" if self.printed else ""

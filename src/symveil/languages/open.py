@@ -20,6 +20,7 @@ from symveil.languages.edit_distance import edit_distances
 from symveil.languages.edit_neighbours import EditNeighbours
 from symveil.languages.graph import NOT_ACCEPTED, Model, WordGraph, word_graph
 from symveil.languages.language import Language
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import (
     Alphabet,
     Codes,
@@ -36,9 +37,6 @@ from symveil.numbers.once import computed_once
 from symveil.randomness import BitSource, uniform_below, uniform_integer
 from symveil.trellis.passes import RankedWalks
 from symveil.trellis.semirings import COUNTS
-
-_MOST_BYTES = 2 * 10**9
-_MOST_ADDITIONS = 2 * 10**8
 
 
 class BoundedLanguage(Language, Protocol):
@@ -147,7 +145,7 @@ class _SecretLengths:
             within=farthest,
             max_length=self.max_length,
             graph=self.graph,
-            at_most=None,
+            at_most=math.inf,
         )
 
 
@@ -244,7 +242,7 @@ class OpenRuns(_SecretLengths):
         bits = longest * math.log2(max(self.graph.widest, 2)) / 2  # of a count, on average
         stored_bytes = longest * self.graph.state_count * (40 + bits / 8)
         added = longest * self.graph.edge_count * (1 + bits / 1000)
-        return stored_bytes <= _MOST_BYTES and added <= _MOST_ADDITIONS
+        return stored_bytes <= LIMITS.now.open_bytes and added <= LIMITS.now.open_additions
 
     @property
     def alphabet(self) -> Alphabet:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
 from symveil.languages.graph import WordGraph
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import ball
 from symveil.numbers.once import computed_once
@@ -30,8 +31,6 @@ from symveil.trellis.semirings import COUNTS, ByDistance
 Node = tuple[int, int, int]
 """(position, state, errors still to make)."""
 
-# V has n·n/2·S entries; beyond this many, counting by distance is no longer a matter of seconds.
-MOST_ENTRIES = 20_000_000
 
 _LARGEST = 2**62  # what a count of 64 bits is never beyond
 
@@ -68,7 +67,7 @@ def _entries(language: _Words) -> int:
 
 def can_count(language: _Words) -> bool:
     """Whether the words around a word can be counted by distance in seconds."""
-    return _entries(language) <= MOST_ENTRIES
+    return _entries(language) <= LIMITS.now.counted_entries
 
 
 @lru_cache(maxsize=8)
@@ -103,10 +102,10 @@ class RunNeighbours:
         farthest: int | None = None,
     ) -> None:
         if not can_count(language):
-            entries = _entries(language)
             raise TooLargeError(
-                f"counting by distance: expected at most {MOST_ENTRIES} counts, found {entries}; use a shorter "
-                "word or a smaller model (releasing by the exponential mechanism needs no counts)",
+                f"counting by distance: expected at most {LIMITS.now.counted_entries} counts, found "
+                f"{_entries(language)}; use a shorter word or a smaller model (releasing by the exponential mechanism "
+                "needs no counts)",
             )
         self._language = language
         self._codes = codes

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from symveil.graphs.csr import spread
 from symveil.languages.graph import WordGraph
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_counts import can_count, ways_to_finish
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
@@ -33,12 +34,7 @@ Integers = NDArray[np.int64]
 Residues = NDArray[np.uint64]
 """Integers modulo 2⁶⁴."""
 
-_MOST_PATHS = 1 << 25  # entries of the table of paths, a quarter of a GiB
-_MOST_HITS = 1 << 20  # entries of V for all words that are counted at once
-_MOST_PRODUCTS = 1 << 17  # entries of a table of products
-_MOST_STATES = 8  # that may follow one symbol
-_BLOCK = 16  # successors of a start that are first looked at together
-_STEPS_TOGETHER = 8  # words of neighbouring lengths share a table of paths
+_BLOCK = 16  # successors of a start that are first looked at together: cached tables are laid out by it
 
 
 class Paths(NamedTuple):
@@ -92,7 +88,7 @@ class Hits:
         table[0, graph.source, edge_hit] = 1
         table[0, :, -1] = 0
         leaving = np.flatnonzero(np.diff(graph.first))
-        width = max(_MOST_PRODUCTS // max(graph.edge_count, 1), _BLOCK)
+        width = max(LIMITS.now.batch_products // max(graph.edge_count, 1), _BLOCK)
         for step in range(1, steps):
             # a few hits at a time: the values of all edges stay small
             for begin in range(0, len(hits), width):
@@ -111,7 +107,7 @@ def _hits(graph: WordGraph) -> Hits:
 
 
 def _steps(language: RunLanguage) -> int:
-    return -(-language.length // _STEPS_TOGETHER) * _STEPS_TOGETHER
+    return -(-language.length // LIMITS.now.batch_lengths) * LIMITS.now.batch_lengths
 
 
 def fits_batches(language: RunLanguage) -> bool:
@@ -120,16 +116,16 @@ def fits_batches(language: RunLanguage) -> bool:
     if not altered or not can_count(language) or ways_to_finish(language) is None:
         return False
     each = _hits(graph).of.shape[1]
-    fits = altered * each * graph.state_count * altered <= _MOST_PATHS
-    return fits and each <= _MOST_STATES and altered * each * (altered + 1) <= _MOST_HITS
+    fits = altered * each * graph.state_count * altered <= LIMITS.now.batch_paths
+    return fits and each <= LIMITS.now.batch_successors and altered * each * (altered + 1) <= LIMITS.now.batch_counts
 
 
 def pieces(language: RunLanguage, words: Codes) -> Iterator[slice]:
     """The words, which are in order, in pieces that can be counted together."""
     hits, altered = _hits(language.graph), language.largest_distance
     each = hits.of.shape[1]
-    at_once = max(_MOST_HITS // (altered * each * (altered + 1)), 1)
-    room = _MOST_PATHS // (language.graph.state_count * altered * each)
+    at_once = max(LIMITS.now.batch_counts // (altered * each * (altered + 1)), 1)
+    room = LIMITS.now.batch_paths // (language.graph.state_count * altered * each)
     start = 0
     while start < len(words):
         symbols = words[start : start + at_once, language.length - altered :]
@@ -143,7 +139,7 @@ def pieces(language: RunLanguage, words: Codes) -> Iterator[slice]:
 def _keeps_all(language: RunLanguage) -> bool:
     """Whether the table of the paths to all hits has room."""
     graph = language.graph
-    return len(_hits(graph).symbol) * graph.state_count * _steps(language) <= _MOST_PATHS
+    return len(_hits(graph).symbol) * graph.state_count * _steps(language) <= LIMITS.now.batch_paths
 
 
 class RunNeighboursBatch:
@@ -206,7 +202,7 @@ class RunNeighboursBatch:
         if not (self._graph.target == self._graph.start).any():
             degrees = np.delete(degrees, self._graph.start)  # it is left once, and by blocks
         widest = max(int(degrees.max(initial=0)), _BLOCK)
-        at_once = max(_MOST_PRODUCTS // (self._gains.shape[2] * widest), 1)
+        at_once = max(LIMITS.now.batch_products // (self._gains.shape[2] * widest), 1)
         for begin in range(0, len(word), at_once):
             part = slice(begin, begin + at_once)
             self._walk(released[part], word[part], self._altered - distances[part], ranks[part].astype(np.uint64))

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from symveil.graphs.csr import offsets, spread
 from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.draw_loops import LANES, Edges, Levels, Sums, draw_part
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_weights import RunWeights
 from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource, Boundaries
@@ -133,11 +134,6 @@ def draw_undecided(
 Draws = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 
-# Tables stay about as large as the processor's cache, all layers of V within a quarter of a GiB.
-_MOST_EDGE_VALUES = 1 << 18
-_MOST_SUMS = 1 << 16
-_MOST_LAYER_VALUES = 1 << 25
-
 
 def draw_rows(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
@@ -164,7 +160,9 @@ def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, 
     number = number.reshape(-1).astype(np.int64)
     order = np.argsort(number, kind="stable")
     entries = (length + 1) * graph.state_count * weights.costs.phases
-    step = max(min(_MOST_EDGE_VALUES // max(graph.edge_count, 1), _MOST_LAYER_VALUES // entries), 1)
+    step = max(
+        min(LIMITS.now.edge_values_at_once // max(graph.edge_count, 1), LIMITS.now.layer_values_at_once // entries), 1
+    )
     for start in range(0, len(different), step):
         low, high = np.searchsorted(number[order], [start, start + step])
         rows = order[low:high]
@@ -281,7 +279,7 @@ def _forward(
     for position in range(begin, language.length):
         degree = graph.first[state + 1] - graph.first[state]
         # in pieces, so that the table of sums (edges of a state × rows) stays small
-        step = max(1, _MOST_SUMS // max(int(degree.max()), 1))
+        step = max(1, LIMITS.now.sums_at_once // max(int(degree.max()), 1))
         for start in range(0, len(codes), step):
             part = slice(start, start + step)
             edge, after, is_sure = _choose(
@@ -329,11 +327,6 @@ def _choose(
     return first + chosen, following[chosen, np.arange(len(chosen))], sure
 
 
-# what a thread takes at once: enough to be worth handing over, and little enough that long words are shared out too
-_WORDS_AT_ONCE = 4096
-_SYMBOLS_AT_ONCE = 1 << 16
-
-
 def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
     """A private version of each row."""
     # the loop is compiled for one kind of array
@@ -371,8 +364,8 @@ def _draw_by_floats(
         arrivals.symbol, arrivals.of_edge,
     )  # fmt: skip
 
-    fitting = _SYMBOLS_AT_ONCE // max(codes.shape[1], 1) // LANES * LANES
-    at_once = max(4 * LANES, min(_WORDS_AT_ONCE, fitting))
+    fitting = LIMITS.now.thread_symbols // max(codes.shape[1], 1) // LANES * LANES
+    at_once = max(4 * LANES, min(LIMITS.now.thread_words, fitting))
 
     def run(start: int) -> None:
         part = slice(start, start + at_once)

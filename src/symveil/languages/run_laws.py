@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE, CostSteps
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_draws import RowSteps, levels_of_arrivals, total_weight, worth
 from symveil.languages.run_weights import RunWeights
 from symveil.models.alphabet import Codes
@@ -21,8 +22,6 @@ from symveil.trellis.passes import Trellis, backward, scaled_through_edges, scal
 from symveil.trellis.semirings import LOGARITHMS, ByDistance
 
 Floats = NDArray[np.float64]
-
-_MOST_VALUES = 1 << 22
 
 
 def log_probabilities(weights: RunWeights, word: Codes, released: Codes) -> Floats:
@@ -112,7 +111,7 @@ def likeliest_symbols(weights: RunWeights, codes: Codes, more: Sequence[Codes] =
 def _rows_at_once(weights: RunWeights, codes: Codes) -> int:
     graph, phases = weights.graph, weights.costs.phases
     values = max(1, graph.edge_count * phases, (codes.shape[1] + 1) * graph.state_count * phases)
-    return max(1, int(_MOST_VALUES // values))
+    return max(1, int(LIMITS.now.law_values_at_once // values))
 
 
 def _expected(weights: RunWeights, codes: Codes) -> Errors:

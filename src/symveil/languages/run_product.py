@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.csr import Csr
 from symveil.languages.free import FreeLanguage
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
@@ -33,8 +34,6 @@ from symveil.pictures.layers import merged
 from symveil.pictures.text import count_label, probability_label, superscript, symbol_label
 from symveil.trellis.passes import Trellis, forward, scaled_backward, scaled_forward
 from symveil.trellis.semirings import BOOLEANS, FLOATS, ByDistance
-
-MOST_STATES_DRAWN = 150
 
 Key = tuple[int, int, int]
 """(position, errors, state)."""
@@ -82,7 +81,7 @@ def product_diagram(
     *,
     exactly: int,
     state_label: Callable[[int], str] | None = None,
-    most_states: int = MOST_STATES_DRAWN,
+    most_states: int | None = None,
 ) -> Diagram:
     """The product for words at exactly one distance, with V and μ as in J19 Fig. 4 and B26 Fig. 3.
 
@@ -105,6 +104,7 @@ def product_diagram(
         possible = [distance for distance, count in enumerate(near.counts()) if count]
         raise ParameterError("distance", expected=f"one of {possible}, which have words", found=exactly)
     ways = _reachable_ways(language, codes, near, exactly)
+    most_states = LIMITS.now.drawn_product_states if most_states is None else most_states
     if len(ways) > most_states:
         raise TooLargeError(
             f"drawing: expected at most {most_states} states, found {len(ways)}; draw a shorter word or a "
@@ -193,7 +193,6 @@ def _state_label(language: RunLanguage, state: int) -> str:
 Floats = NDArray[np.float64]
 
 LONGEST_WORD = 150  # beyond it the counts of one layer leave the range of floats
-_MOST_ENTRIES = 40_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,10 +222,10 @@ def error_grid(language: FreeLanguage | RunLanguage, codes: Codes) -> ErrorGrid:
     """
     length, runs = len(codes), language.runs
     states = 1 if runs is None else runs.graph.state_count
-    if length > LONGEST_WORD or length**2 * states > _MOST_ENTRIES:
+    if length > LONGEST_WORD or length**2 * states > LIMITS.now.grid_entries:
         raise TooLargeError(
-            f"grid of errors: expected at most {LONGEST_WORD} symbols and {_MOST_ENTRIES} entries, found more; use a "
-            "shorter word or a smaller model"
+            f"grid of errors: expected at most {LONGEST_WORD} symbols and {LIMITS.now.grid_entries} entries, "
+            "found more; use a shorter word or a smaller model"
         )
     trellis, start = _free_trellis(language, length) if runs is None else _run_trellis(runs, codes)
     edges, worth = trellis.edges, trellis.worth

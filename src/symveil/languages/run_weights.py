@@ -34,13 +34,12 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.csr import Reordered, offsets
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import Arrivals, WordGraph
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
-
-_MOST_EDGES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +75,10 @@ def pair_graph(language: RunLanguage) -> PairGraph:
     # the edge behind each state, the first symbols' included
     edge_of = np.concatenate([beginning, edges])
     degree = graph.degrees[graph.target[edge_of]]
-    if degree.sum() > _MOST_EDGES:
-        raise TooLargeError(f"balance: expected at most {_MOST_EDGES} pairs of edges, found {int(degree.sum())}")
+    if degree.sum() > LIMITS.now.balanced_edges:
+        raise TooLargeError(
+            f"balance: expected at most {LIMITS.now.balanced_edges} pairs of edges, found {int(degree.sum())}"
+        )
     row, following = graph.expand(graph.target[edge_of])
     before, after = graph.source[edge_of[row]], graph.target[following].astype(np.int64)
     ways = _ways_between(graph, before, after)
@@ -130,7 +131,6 @@ def _ways_to_end(graph: WordGraph) -> NDArray[np.int64]:
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
 _SAFE_EXPONENT = 900.0
-_FEW_NEAR = 8  # symbols near another
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -218,7 +218,7 @@ class RunWeights:
         With several phases a difference of two weights would cancel; where many symbols are near it is no gain.
         """
         near = max((metric.widest for metric in self.costs.metrics), default=1)
-        return self.costs.phases == 1 and self.costs.far != INFINITE and near <= _FEW_NEAR
+        return self.costs.phases == 1 and self.costs.far != INFINITE and near <= LIMITS.now.near_symbols
 
     def mismatch_ball(self) -> arb:
         """z at the working precision."""

@@ -24,6 +24,7 @@ from symveil.languages.graph import (
     require_words,
     word_graph,
 )
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_counts import RunNeighbours
 from symveil.models.alphabet import (
     FAR,
@@ -43,7 +44,6 @@ from symveil.trellis.semirings import BOOLEANS, COUNTS, FLOATS
 
 States = NDArray[np.int32]
 
-_MOST_TABLE_ENTRIES = 1 << 20
 _MANY = replace(FLOATS, most=1e15)
 """Floats that stop growing."""
 
@@ -217,7 +217,7 @@ class RunLanguage:
     def _edge_table(self) -> NDArray[np.int64] | None:
         """The edges as a table, where states × symbols are few enough to write all of them down."""
         entries = self.graph.state_count * len(self.alphabet)
-        if entries > _MOST_TABLE_ENTRIES:
+        if entries > LIMITS.now.edge_table_entries:
             return None
         table = np.full(entries, -1)
         table[self._edge_keys] = np.arange(self.graph.edge_count)
@@ -302,10 +302,6 @@ def endless(graph: WordGraph) -> NDArray[np.bool_]:
     return anywhere.completions(graph.state_count, BOOLEANS, settles=True)[-1]
 
 
-# fewer states are as quick as they are, and keep one set of edges for all positions
-_FEW_STATES = 200
-_MOST_ENTRIES = 50_000_000
-
 Numbers = NDArray[np.int64]
 
 
@@ -319,9 +315,9 @@ def smallest(language: RunLanguage) -> RunLanguage:
     (32, 32, 6)
     """
     graph, length = language.graph, language.length
-    if graph.state_count <= _FEW_STATES or language.public_start or graph.prior is not None:
+    if graph.state_count <= LIMITS.now.unmerged_states or language.public_start or graph.prior is not None:
         return language
-    if graph.state_count * len(language.alphabet) > _MOST_ENTRIES:
+    if graph.state_count * len(language.alphabet) > LIMITS.now.merged_entries:
         return language
     table = np.full((graph.state_count, len(language.alphabet)), -1, dtype=np.int64)
     table[graph.source, graph.symbol] = graph.target

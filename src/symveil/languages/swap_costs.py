@@ -28,14 +28,11 @@ from scipy import sparse
 from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.csr import Csr, offsets
 from symveil.languages.costs import INFINITE, Cost, SymbolCosts, hamming
+from symveil.languages.limits import LIMITS
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
 from symveil.trellis.passes import Trellis, forward, through_edges
 from symveil.trellis.semirings import BOOLEANS, LENGTHS
-
-_MOST_PAIRS = 40_000_000  # entries of a relation or of a list of near symbols: half a GiB
-_MOST_EDGE_PAIRS = 16_000_000
-_MOST_CACHED_SYMBOLS = 3000  # metrics of larger alphabets take too much memory to be kept
 
 Booleans = NDArray[np.bool_]
 
@@ -85,7 +82,7 @@ _metrics: LastFew[tuple[bytes, int | None], SymbolCosts] = LastFew(32)
 
 
 def _metric_of(relation: Any, cap: int | None) -> SymbolCosts:
-    if relation.shape[0] > _MOST_CACHED_SYMBOLS:
+    if relation.shape[0] > LIMITS.now.cached_metric_symbols:
         return _listed(_by_hops(relation, cap))
     return _metrics.of((_name(relation), cap), lambda: _listed(_by_hops(relation, cap)))
 
@@ -120,9 +117,10 @@ def _listed(result: Any) -> SymbolCosts:
 
 
 def _check_room(entries: int) -> None:
-    if entries > _MOST_PAIRS:
+    if entries > LIMITS.now.near_pairs:
         raise TooLargeError(
-            f"swap metric: expected at most {_MOST_PAIRS} pairs of near symbols, found more; give a smaller cap"
+            f"swap metric: expected at most {LIMITS.now.near_pairs} pairs of near symbols, found more; "
+            "give a smaller cap"
         )
 
 
@@ -246,9 +244,9 @@ def _pair_relations(language: RunLanguage, adjacency: int) -> Iterator[Any]:
     """Where states are not symbols: pairs of states with the number of differences before and after them."""
     graph, symbols = language.graph, language.largest_distance
     size, letters = graph.state_count, len(language.alphabet)
-    if graph.edge_count**2 > _MOST_EDGE_PAIRS:
+    if graph.edge_count**2 > LIMITS.now.edge_pairs:
         raise TooLargeError(
-            f"swap metric: expected a model of at most {int(_MOST_EDGE_PAIRS**0.5)} edges where symbols are not "
+            f"swap metric: expected a model of at most {int(LIMITS.now.edge_pairs**0.5)} edges where symbols are not "
             f"states, found {graph.edge_count}; use the Hamming distance"
         )
     # a graph of pairs: two words at once, which differ where their edges read different symbols
