@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.reading import placed, read_bytes
+from symveil.formats.xml_text import XmlReader
 from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
 from symveil.models.names import shown
 from symveil.numbers.rationals import exact
@@ -128,7 +128,6 @@ def _names(graph: Any) -> dict[object, str]:
 
 
 _LARGEST_FILE = 64 * 1024 * 1024
-_DEEPEST = 100
 
 
 def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
@@ -143,49 +142,13 @@ def read_graphml(path: Path) -> Any:
     import networkx as nx  # noqa: PLC0415 - optional, and heavy
 
     content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
-    _refuse_bombs(content, path)
+    XmlReader(path, what="GraphML", plain_doctype=True).read([content])  # before the library sees it
     try:
         # its warnings are about parts of GraphML that it does not know, and that no chain needs
         with warnings.catch_warnings(action="ignore"):
             return nx.read_graphml(io.BytesIO(content))
     except Exception as error:  # whatever its parser stumbles over, the file is to blame
         raise FileError(str(path), expected="GraphML", found=_first_line(error)) from None
-
-
-def _refuse_bombs(content: bytes, path: Path) -> None:
-    """Before the library sees it: no declarations of its own, with which bombs are built, and no endless nesting."""
-    parser = expat.ParserCreate()
-    depth = 0
-
-    def refuse(expected: str, found: str) -> None:
-        raise FileError(f"{path}: line {parser.CurrentLineNumber}", expected=expected, found=found)
-
-    def start(_name: str, _attributes: list[str]) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > _DEEPEST:
-            refuse(f"elements nested at most {_DEEPEST} deep", "more")
-
-    def end(_name: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def doctype(_name: str, _system: str | None, _public: str | None, has_declarations: int) -> None:
-        if has_declarations:
-            refuse("GraphML without declarations of its own", "some, which could be a bomb")
-
-    parser.ordered_attributes = True
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.StartDoctypeDeclHandler = doctype
-    try:
-        parser.Parse(content, True)
-    except FileError:
-        raise
-    except expat.ExpatError as error:
-        problem = expat.ErrorString(error.code)
-        raise FileError(f"{path}: line {error.lineno}", expected="GraphML", found=problem) from None
-    except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
-        raise FileError(str(path), expected="GraphML in UTF-8", found="another encoding") from None
 
 
 def _first_line(error: Exception) -> str:

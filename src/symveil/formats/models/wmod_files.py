@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
-from xml.parsers import expat
 
 from symveil.errors import FileError
 from symveil.formats.reading import placed, read_bytes
+from symveil.formats.xml_text import XmlReader
 from symveil.models.stochastic_system import LogicalSystem
 
 MOST_STEPS = 1_000_000
@@ -242,7 +242,6 @@ def _kind(value: Value) -> str:
 WMOD_SUFFIX = ".wmod"
 
 _LARGEST_FILE = 64 * 1024 * 1024
-_DEEPEST = 100
 _MOST_AUTOMATA = 1_000
 _REFUSED = {
     "GuardActionBlock": "edges without guards and actions",
@@ -265,11 +264,11 @@ class _Component:
     is_property: bool = False
 
 
-class _Module:
-    """Collects a module from expat's calls: each constant, event and automaton when its element ends."""
+class _Module(XmlReader):
+    """Collects a module: each constant, event and automaton when its element ends."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._tags = path, list[str]()
+        super().__init__(path)
         self._open: list[Element] = []
         self._expressions = Expressions(path)
         self._parts = self._expressions.parts
@@ -279,39 +278,26 @@ class _Module:
         self.controllable: list[str] = []
         self.components: list[_Component] = []
         self.is_module = False
-        self.parser = expat.ParserCreate()
-        self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
-        self.parser.StartDoctypeDeclHandler = self._refuse_declarations
-        self.parser.EntityDeclHandler = self._refuse_declarations
 
-    def bad(self, expected: str, found: str) -> FileError:
-        return FileError(f"{self._path}: line {self.parser.CurrentLineNumber}", expected=expected, found=found)
-
-    def _refuse_declarations(self, *_: object) -> None:
-        raise self.bad("XML without a document type and without entities", "one, which could be a bomb")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        self._tags.append(name)
-        if len(self._tags) > _DEEPEST:
-            raise self.bad(f"elements nested at most {_DEEPEST} deep", "more")
-        self.is_module |= self._tags == ["Module"]
+    def started(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins: a unit of the module, a part of one, or what is not read."""
+        self.is_module |= self.path == ["Module"]
         refused = "Conditional" if name.startswith("Conditional") else name
         if refused in _REFUSED:
-            raise self.bad(_REFUSED[refused], f"a {name[:40]}")
+            raise self.refusal(_REFUSED[refused], f"a {name[:40]}")
         if self._open:
-            element = Element(name, attributes, self.parser.CurrentLineNumber)
+            element = Element(name, attributes, self.line)
             self._open[-1].children.append(element)
             self._open.append(element)
-        elif name in _UNITS and "EventAliasList" not in self._tags:
-            self._open.append(Element(name, attributes, self.parser.CurrentLineNumber))
+        elif name in _UNITS and "EventAliasList" not in self.path:
+            self._open.append(Element(name, attributes, self.line))
         elif name in ("SimpleNode", "Edge"):
-            raise self.bad("states and edges inside an automaton", "some outside")
-        elif name in ("ForeachEvent", "ForeachEdge") and "EventAliasList" not in self._tags:
-            raise self.bad(f"a {name} inside an automaton", "one outside")
+            raise self.refusal("states and edges inside an automaton", "some outside")
+        elif name in ("ForeachEvent", "ForeachEdge") and "EventAliasList" not in self.path:
+            raise self.refusal(f"a {name} inside an automaton", "one outside")
 
-    def _end(self, _tag: str) -> None:
-        self._tags.pop()
+    def ended(self) -> None:
+        """A unit is complete where its own element ends."""
         if not self._open:
             return
         element = self._open.pop()
@@ -460,17 +446,8 @@ def read_wmod_parts(path: str | Path, *, notes: list[str] | None = None) -> list
 
 
 def _read_module(file: Path, notes: list[str] | None) -> _Module:
-    content = read_bytes(file, what=".wmod file", at_most=_LARGEST_FILE)
     module = _Module(file)
-    try:
-        module.parser.Parse(content, True)
-    except FileError:
-        raise
-    except expat.ExpatError as error:
-        actual = expat.ErrorString(error.code)
-        raise FileError(f"{file}: line {error.lineno}", expected="XML", found=actual) from None
-    except (LookupError, ValueError):
-        raise FileError(str(file), expected="XML in an encoding that expat reads", found="another") from None
+    module.read([read_bytes(file, what=".wmod file", at_most=_LARGEST_FILE)])
     if not module.is_module:
         raise FileError(str(file), expected="a Module of Supremica's", found="another XML document")
     moving = [component for component in module.components if not component.is_property]

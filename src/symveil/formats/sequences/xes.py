@@ -2,8 +2,7 @@
 
 A trace is a case and its events are a sequence: the attribute `concept:name` of an event is its
 symbol, that of the trace is the case; a trace without one is called by its number. Attributes of traces are
-named with `case:` in front, as in tables made from XES. Other attributes pass only when they are kept. Nothing
-outside the file is ever read: a document type or an entity declaration, with which bombs are built, is refused.
+named with `case:` in front, as in tables made from XES. Other attributes pass only when they are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
-from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
@@ -39,15 +37,14 @@ from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
+from symveil.formats.xml_text import XmlReader
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
 from symveil.numbers.progress import note_input
 from symveil.pictures.text import displayable
 
 _CHUNK = 1 << 18
-_DEEPEST = 100
 _LONGEST_VALUE = 1 << 20
-_LONGEST_TOKEN = 8 << 20
 _RECORDS_AT_ONCE = 16_384
 _SIZE_AT_ONCE, _SIZE_OF_EVENT = 1 << 23, 16
 """Characters of traces that become a batch; an event counts as some more than those of its values."""
@@ -268,32 +265,19 @@ class XesFile(SequenceFile):
     # --- parsing -------------------------------------------------------------------------------
 
     def _traces(self) -> Generator[_Trace]:
-        parser = expat.ParserCreate()
-        handler = _Handler(self, parser)
+        handler = _Handler(self)
         refused: SymveilError | None = None
         with open_bytes(self.file, what="XES log", most_times=self._most_times, opened=self._opened) as file:
             try:
-                fed = 0
-                while chunk := file.read(_CHUNK):
-                    parser.Parse(chunk, False)
-                    fed += len(chunk)
-                    if fed - max(parser.CurrentByteIndex, 0) > _LONGEST_TOKEN:  # expat would hold all of it
-                        raise FileError(str(self.file), expected="XML", found="a piece of markup without an end")
+                for _ in handler.steps(iter(lambda: file.read(_CHUNK), b"")):
                     yield from handler.taken()
-                parser.Parse(b"", True)
-            except expat.ExpatError as error:
-                # only the position: a message of expat's could hold a piece of the file
-                refused = FileError(f"{self.file}: line {error.lineno}", expected="XML", found="something else")
             except SymveilError as error:
                 refused = error
-            except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
-                refused = FileError(str(self.file), expected="XML in UTF-8", found="another encoding")
             if refused is not None:
                 yield from handler.taken()  # in the traces before it something may be wrong too
                 raise refused
         if not handler.is_log:
             raise FileError(str(self.file), expected="an XES log", found="another XML document")
-        yield from handler.taken()
         if handler.has_events_outside:
             note_input(f"{self.file}: events that stand outside traces are left out: they belong to no sequence")
 
@@ -323,59 +307,45 @@ def _number_or_text(name: str | None) -> str | None:
     return numeral_name(name or "")
 
 
-class _Handler:
-    """Collects traces from expat's calls; holds no more than the traces of one chunk."""
+class _Handler(XmlReader):
+    """Collects traces; holds no more than the traces of one chunk."""
 
-    def __init__(self, reader: XesFile, parser: expat.XMLParserType) -> None:
-        self._reader, self._parser = reader, parser
+    def __init__(self, reader: XesFile) -> None:
+        super().__init__(reader.file)
+        self._reader = reader
         self._of_traces, self._of_events = reader.wanted()
         self._unrequired = reader.unrequired()
-        self._path: list[str] = []
         self._trace = _Trace()
         self._event: dict[str, str] = {}
         self._scope: str | None = None
         self._finished: list[_Trace] = []
         self._count = 0
         self.is_log = self.has_events_outside = False
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.StartDoctypeDeclHandler = self._refuse
-        parser.EntityDeclHandler = self._refuse
 
     def taken(self) -> Iterator[_Trace]:
         finished, self._finished = self._finished, []
         yield from finished
 
-    def _refuse(self, *_: object) -> None:
-        raise FileError(
-            f"{self._reader.file}: line {self._parser.CurrentLineNumber}",
-            expected="XES without a document type and without entities",
-            found="one, which could be a bomb",
-        )
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        self._path.append(name)
-        if len(self._path) > _DEEPEST:
-            raise self._bad(f"elements nested at most {_DEEPEST} deep", "more")
-        if self._path == ["log"]:
+    def started(self, name: str, attributes: dict[str, str]) -> None:
+        """A log, a trace, an event, or an attribute of one of them."""
+        if self.path == ["log"]:
             self.is_log = True
-        elif self._path == ["log", "trace"]:
+        elif self.path == ["log", "trace"]:
             self._trace = _Trace()
             self._count += 1
-        elif self._path == ["log", "trace", "event"]:
+        elif self.path == ["log", "trace", "event"]:
             self._event = {}
-        elif name in _VALUES and self._path[:-1] == ["log", "trace", "event"]:
+        elif name in _VALUES and self.path[:-1] == ["log", "trace", "event"]:
             self._value(name, attributes, self._event, self._of_events, "")
-        elif name in _VALUES and self._path[:-1] == ["log", "trace"]:
+        elif name in _VALUES and self.path[:-1] == ["log", "trace"]:
             self._value(name, attributes, self._trace.values, self._of_traces, _CASE)
-        elif self._path == ["log", "event"]:
+        elif self.path == ["log", "event"]:
             self.has_events_outside = True
         elif name in _WITHIN:
-            raise self._bad(f"{_WITHIN[name]}, and nowhere else", "one elsewhere")
-        elif self._path == ["log", "global"]:
+            raise self.refusal(f"{_WITHIN[name]}, and nowhere else", "one elsewhere")
+        elif self.path == ["log", "global"]:
             self._scope = attributes.get("scope")
-        elif name in _VALUES and self._path[:-1] == ["log", "global"]:
+        elif name in _VALUES and self.path[:-1] == ["log", "global"]:
             self._declared(name, attributes)
 
     def _value(
@@ -389,12 +359,12 @@ class _Handler:
             if prefix + key in self._unrequired:
                 return  # a time or an attribute that is read beside the symbols refuses nothing
             if key in values:  # readers differ in which of them they take: whose budget, which symbol?
-                raise self._bad("each attribute once in an event or a trace", "one again")
-            raise self._bad(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
+                raise self.refusal("each attribute once in an event or a trace", "one again")
+            raise self.refusal(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
         values[key] = value
         self._trace.size += len(value)
         if self._trace.size > _LARGEST_TRACE:
-            raise self._bad(f"traces of at most {_LARGEST_TRACE} characters", "a larger one")
+            raise self.refusal(f"traces of at most {_LARGEST_TRACE} characters", "a larger one")
         self._reader.kinds.setdefault(prefix + key, kind)
 
     def _declared(self, kind: str, attributes: dict[str, str]) -> None:
@@ -402,17 +372,12 @@ class _Handler:
         if self._scope == "event" and not self._count and attributes.get("key") == self._reader.columns.symbol:
             self._reader.kind_of_symbols = kind
 
-    def _end(self, _tag: str) -> None:
-        if self._path == ["log", "trace", "event"]:
+    def ended(self) -> None:
+        """An event or a trace is complete."""
+        if self.path == ["log", "trace", "event"]:
             self._trace.events.append(self._event)
             self._trace.size += _SIZE_OF_EVENT
             if len(self._trace.events) > self._reader.longest:
                 raise too_long(f"{self._reader.file}: trace {self._count}", self._reader.longest)
-        elif self._path == ["log", "trace"]:
+        elif self.path == ["log", "trace"]:
             self._finished.append(self._trace)
-        self._path.pop()
-
-    def _bad(self, expected: str, found: str) -> FileError:
-        return FileError(
-            f"{self._reader.file}: line {self._parser.CurrentLineNumber}", expected=expected, found=found
-        )  # fmt: skip
