@@ -1,4 +1,4 @@
-"""Graphs without a meaning: edges as flat arrays, components and sets of states.
+"""Graphs without a meaning: edges as flat arrays, components, sets of states and partitions of states.
 
 Lives here: what is true of any graph.
 May not live here: models, words and probabilities.

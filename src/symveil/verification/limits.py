@@ -104,6 +104,8 @@ class VerificationLimits:
     """Unknowns of a system in floats that is solved by factors."""
     exact_unknowns: int = 500
     """Unknowns of a system in rationals with probabilities of few bits: about a quarter of a second."""
+    few_unknowns: int = 50
+    """So many unknowns are solved for in less time than lumping takes."""
     few_bits: int = 8
     """So many bits."""
     patient_unknowns: int = 1_500

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symveil.graphs import refinement as module
 from symveil.models.labelled_chain import LabelledChain
-from symveil.verification.distances import tables as module
-from symveil.verification.distances.tables import ChainTable
+from symveil.verification.distances.tables import ChainTable, Lumping, bisimulation
 from symveil.verification.limits import LIMITS
 
 
@@ -57,9 +57,9 @@ def by_rows(table: ChainTable) -> list[int]:
 @settings(max_examples=150, deadline=None)
 @given(table=tables())
 def test_the_coarsest_stable_partition(table: ChainTable) -> None:
-    assert module.bisimulation(table).tolist() == by_rows(table)
+    assert bisimulation(table).tolist() == by_rows(table)
     with LIMITS.changed(few_arcs=1000):
-        assert module.bisimulation(table).tolist() == by_rows(table)
+        assert bisimulation(table).tolist() == by_rows(table)
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,14 +68,14 @@ def test_signatures_that_collide_are_noticed(table: ChainTable) -> None:
     """With tiny primes different rows have equal signatures all the time; the exact check sees every one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PRIMES", (5, 7))
-        assert module.bisimulation(table).tolist() == by_rows(table)
+        assert bisimulation(table).tolist() == by_rows(table)
 
 
 def test_a_denominator_that_is_a_prime_of_the_signatures() -> None:
     prime = module._PRIMES[0]
     rows = [("a", "b", Fraction(1, prime)), ("a", "c", Fraction(prime - 1, prime)), ("b", "b", 1), ("c", "c", 1)]
     chain = LabelledChain.from_transitions(rows, labels={"a": "x", "b": "y", "c": "z"})
-    assert module.bisimulation(ChainTable.of(chain)).tolist() == [0, 1, 2]
+    assert bisimulation(ChainTable.of(chain)).tolist() == [0, 1, 2]
 
 
 def test_long_denominators_and_long_lines() -> None:
@@ -85,21 +85,21 @@ def test_long_denominators_and_long_lines() -> None:
     rows += [("c", "y", 1 - 2 * tiny), ("x", "x", Fraction(1)), ("y", "y", Fraction(1))]
     chain = LabelledChain.from_transitions(rows, labels=dict(zip("abcxy", "---xy", strict=True)))
     table = ChainTable.of(chain)
-    classes = dict(zip(chain.states, module.bisimulation(table).tolist(), strict=True))
+    classes = dict(zip(chain.states, bisimulation(table).tolist(), strict=True))
     assert classes["a"] == classes["b"] != classes["c"]
     line = [(str(k), str(k + 1), 1) for k in range(300)]
     chain = LabelledChain.from_transitions(
         [*line, ("300", "300", 1)], labels={str(k): "$" if k == 300 else "a" for k in range(301)}
     )
-    assert len(np.unique(module.bisimulation(ChainTable.of(chain)))) == 301
+    assert len(np.unique(bisimulation(ChainTable.of(chain)))) == 301
 
 
 @settings(max_examples=60, deadline=None)
 @given(table=tables())
 def test_a_lumping_leads_to_the_first_states_and_keeps_every_sum(table: ChainTable) -> None:
-    lumping = module.Lumping.of(table)
+    lumping = Lumping.of(table)
     home = lumping.home.tolist()
-    assert module.bisimulation(lumping.table).tolist() == module.bisimulation(table).tolist()
+    assert bisimulation(lumping.table).tolist() == bisimulation(table).tolist()
     for state in range(table.size):
         into: dict[int, Fraction] = {}
         for target, chance in table.row(state):

@@ -12,6 +12,10 @@ from hypothesis import strategies as st
 from random_systems import ks, notions, seeds, stochastic_systems
 
 import symveil as sv
+from symveil.verification.limits import LIMITS
+from symveil.verification.opacity.estimators import estimator, read_question
+from symveil.verification.opacity.observation import Observed
+from symveil.verification.opacity.violation_chain import reaching_probability, violation_chain
 
 NARROW = Fraction(1, 10**9)
 
@@ -184,3 +188,28 @@ class TestHorizons:
         # (1 − 2p)^(10⁹) is 0 for every purpose
         assert bounds.lower <= Fraction(1, 2) <= bounds.upper + Fraction(1, 10**300)
         assert bounds.upper - bounds.lower < Fraction(1, 10)
+
+
+class TestLumping:
+    @settings(max_examples=150)
+    @given(stochastic_systems(most_states=7), ks, notions)
+    def test_the_same_probability_with_and_without(self, system: System, k: int | str, notion: str) -> None:
+        with LIMITS.changed(few_unknowns=0):
+            lumped = sv.violation_probability(system, k, notion=notion, exact=True)
+        with LIMITS.changed(few_unknowns=10_000):
+            assert sv.violation_probability(system, k, notion=notion, exact=True).exact == lumped.exact
+
+    def test_sums_of_moves_into_one_class_count(self) -> None:
+        """From 1 by one event of 1/2, from 2 by two events of 1/4 each: one future."""
+        rows = [("0", "c", "1", "1/2"), ("0", "d", "2", "1/2"), ("1", "c", "3", "1/2"), ("1", "a", "5", "1/2")]
+        rows += [("2", "c", "3", "1/4"), ("2", "d", "4", "1/4"), ("2", "a", "5", "1/2")]
+        rows += [(state, event, to, "1/2") for state in "34" for event, to in (("b", "6"), ("c", "7"))]
+        system = sv.StochasticSystem.from_transitions(rows, initial="0", observable=["a", "b"], secret=["6"])
+        observed = Observed(system)
+        chain = violation_chain(observed, estimator(observed, read_question(0, "weak")), observed.limit())
+        small = chain.lumped()
+        assert small is not None
+        assert (chain.size, small.size, small.start) == (5, 3, 0)
+        assert chain.lumped(at_most=2) is None
+        assert reaching_probability(chain) == reaching_probability(small)
+        assert sv.violation_probability(system, 0).exact == Fraction(1, 4)

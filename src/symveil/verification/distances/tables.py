@@ -4,18 +4,12 @@ One text for exact rationals (`exact`) and for floats (`flows`): from above, eac
 from "ship nothing"; give a pair another flow only where that is strictly cheaper; find the values of the policy; stop
 when no flow gets cheaper (docs/theory/chains-and-opacity.md).
 
-Exact lumping: states that no observer can tell apart, because they move alike between classes of such states. Classes
-are split by the probability of moving into each class until none splits. What a state moves with is summed up as one
-number, Σ_c W_c·P(s → c) modulo two primes, with a fixed multiplier W_c for each class c. Equal rows give equal numbers,
-so nothing is ever split that belongs together; different rows nearly always give different ones. When a class splits,
-one part keeps its multiplier, and only the numbers of states that lead into the other parts change. The result is then
-checked in exact integers: if it is stable it is the coarsest stable partition, and if two different rows ever had equal
-numbers, rows are compared in rationals instead.
+Exact lumping: states that no observer can tell apart, because they move alike between classes of such states
+(`graphs/refinement.py`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -23,9 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from symveil.graphs.csr import spread
+from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import nearest_float
 from symveil.numbers.once import computed_once
@@ -114,6 +107,11 @@ class ChainTable:
     def size(self) -> int:
         """n."""
         return len(self.label)
+
+    @property
+    def weighted(self) -> Weighted:
+        """The arcs with their probabilities."""
+        return Weighted(first=self.first, target=self.successor, code=self.code, distinct=self.distinct)
 
     @computed_once
     def chance(self) -> Floats:
@@ -254,22 +252,14 @@ def write(distance: NDArray[Any], pairs: Integers, value: Any, *, mirrored: bool
         distance[pairs[:, 1], pairs[:, 0]] = value
 
 
-_PRIMES = (2**31 - 1, 2**31 - 19)
-_MOST_BITS = 62
-
-
 def bisimulation(table: ChainTable) -> Integers:
     """The class of each state in the coarsest partition that is stable, with labels kept apart.
 
     Classes are numbered by their first states.
     """
-    if len(table.successor) > LIMITS.now.few_arcs and all(
-        int(chance.q) % prime for prime in _PRIMES for chance in table.distinct
-    ):
-        classes = _by_order(_split(table))
-        if _is_stable(table, classes):
-            return classes
-    return _by_order(_split_by_rows(table))
+    classes = coarsest_stable(table.weighted, table.label, few_edges=LIMITS.now.few_arcs)
+    assert classes is not None  # noqa: S101 - any number of classes is welcome
+    return classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,139 +281,6 @@ class Lumping:
         if len(first) == table.size:
             return cls(table, home)
         return cls(table.merged(home), home)
-
-
-def _split(table: ChainTable) -> Integers:
-    """A partition that is nowhere finer than the coarsest stable one, and equal to it unless numbers collide."""
-    size = table.size
-    # arcs by where they lead to: a transposed matrix, whose entries are the numbers of arcs
-    arcs = csr_array((np.arange(len(table.successor)), table.successor, table.first), shape=(size, size)).tocsc()
-    by_target, first_in, arcs_in = arcs.data, arcs.indptr.astype(np.int64), arcs.indices.astype(np.int64)
-    classes = _by_order(table.label)
-    count = int(classes.max()) + 1
-    members = np.bincount(classes, minlength=size)
-    weights, amounts, sums = [], [], []
-    for salt, prime in enumerate(_PRIMES):
-        residues = [int(chance.p) * pow(int(chance.q), -1, prime) % prime for chance in table.distinct]
-        amount = np.array(residues, dtype=np.int64)[table.code]
-        weight = _multipliers(size, salt) % prime
-        amounts.append(amount[by_target])
-        weights.append(weight)
-        sums.append(np.add.reduceat(weight[classes[table.successor]] * amount % prime, table.first[:-1]) % prime)
-    signature = sums[0] << 31 | sums[1]
-    usual = np.full(size, -1, dtype=np.int64)  # what the states of a class have that were not looked at again
-    touched = np.arange(size)
-    while len(touched):
-        order, start, stays = _parts(touched, classes, signature, members, usual)
-        part_class, part_mark = classes[order[start]], signature[order[start]]
-        part_size = np.diff(np.append(start, len(order)))
-        usual[part_class[stays]] = part_mark[stays]
-        goes = ~stays
-        if not goes.any():
-            break
-        fresh = np.full(len(start), -1, dtype=np.int64)
-        fresh[goes] = count + np.arange(int(goes.sum()))
-        count += int(goes.sum())
-        usual[fresh[goes]] = part_mark[goes]
-        members[fresh[goes]] = part_size[goes]
-        np.subtract.at(members, part_class[goes], part_size[goes])
-        of_state = np.repeat(fresh, part_size)
-        changed, new = order[of_state >= 0], of_state[of_state >= 0]
-        old = classes[changed]
-        classes[changed] = new
-        length = first_in[changed + 1] - first_in[changed]
-        _, into = spread(length, first_in[changed])
-        sources = arcs_in[into]
-        for prime, weight, amount, total in zip(_PRIMES, weights, amounts, sums, strict=True):
-            step = np.repeat((weight[new] - weight[old]) % prime, length) * amount[into] % prime
-            np.add.at(total, sources, step)
-            total[sources] %= prime
-        touched = np.unique(sources)
-        signature[touched] = sums[0][touched] << 31 | sums[1][touched]
-    return classes
-
-
-def _parts(
-    touched: Integers, classes: Integers, signature: Integers, members: Integers, usual: Integers
-) -> tuple[Integers, Integers, NDArray[np.bool_]]:
-    """The touched states in an order in which those that stay together follow each other, where each part begins, and
-    which parts keep the number of their class."""
-    order = touched[np.lexsort((signature[touched], classes[touched]))]
-    own, mark = classes[order], signature[order]
-    start = np.flatnonzero(np.append(True, (own[1:] != own[:-1]) | (mark[1:] != mark[:-1])))
-    part_class, part_mark = own[start], mark[start]
-    part_size = np.diff(np.append(start, len(order)))
-    # One part keeps the number of the class: the states that were not looked at again, and those that still have
-    # the same signature as they; where all were looked at, the largest part.
-    same = np.flatnonzero(np.append(True, part_class[1:] != part_class[:-1]))
-    looked_at = np.repeat(np.add.reduceat(part_size, same), np.diff(np.append(same, len(start))))
-    is_rest = members[part_class] > looked_at
-    by_size = np.lexsort((-part_size, part_class))
-    is_largest = np.zeros(len(start), dtype=np.bool_)
-    is_largest[by_size[np.append(True, np.diff(part_class[by_size]) != 0)]] = True
-    return order, start, np.where(is_rest, part_mark == usual[part_class], is_largest)
-
-
-def _multipliers(size: int, salt: int) -> Integers:
-    """Fixed numbers below 2^62 that look like random ones (the mixing of splitmix64)."""
-    mixed = np.arange(1, size + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt << 32)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(2)).astype(np.int64)
-
-
-def _by_order(classes: Integers) -> Integers:
-    """The same partition, numbered by the first state of each class."""
-    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
-
-
-def _is_stable(table: ChainTable, classes: Integers) -> bool:
-    """Whether all states of a class move into each class with exactly the same probability."""
-    size, count = table.size, int(classes.max()) + 1
-    source = np.repeat(np.arange(size), np.diff(table.first))
-    key = source * count + classes[table.successor]
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    start = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-    total = np.add.reduceat(_integers(table)[table.code][order], start)
-    source, into = key[start] // count, key[start] % count
-    many = np.bincount(source, minlength=size)
-    first = np.cumsum(many) - many
-    _, like = np.unique(classes, return_index=True)
-    like = like[classes]  # the first state of each state's class
-    if (many != many[like]).any():
-        return False
-    other = first[like][source] + np.arange(len(source)) - first[source]
-    return bool((into == into[other]).all() and (total == total[other]).all())
-
-
-def _integers(table: ChainTable) -> NDArray[np.int64] | NDArray[np.object_]:
-    """The different probabilities times a common denominator: exact sums of a row stay below it."""
-    common = math.lcm(*(int(chance.q) for chance in table.distinct))
-    scaled = [int(chance.p) * (common // int(chance.q)) for chance in table.distinct]
-    return np.array(scaled, dtype=np.int64 if common.bit_length() <= _MOST_BITS else object)
-
-
-def _split_by_rows(table: ChainTable) -> Integers:
-    """The coarsest stable partition by comparing rows of rationals, all of them in every round."""
-    classes = table.label.copy()
-    count = len(np.unique(classes))
-    while True:
-        signatures: dict[object, int] = {}
-        finer = np.empty_like(classes)
-        for state in range(table.size):
-            into: dict[int, object] = {}
-            for target, chance in table.row(state):
-                code = int(classes[target])
-                into[code] = into[code] + chance if code in into else chance  # type: ignore[operator]
-            key = (int(classes[state]), frozenset((code, str(chance)) for code, chance in into.items()))
-            finer[state] = signatures.setdefault(key, len(signatures))
-        if len(signatures) == count:
-            return classes
-        classes, count = finer, len(signatures)
 
 
 def lumped(chain: LabelledChain) -> tuple[LabelledChain, dict[str, str]]:

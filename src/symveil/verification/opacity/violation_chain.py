@@ -25,6 +25,8 @@ from flint import arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
 from symveil.errors import TooLargeError
+from symveil.graphs.csr import offsets
+from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
@@ -58,55 +60,31 @@ class ViolationChain:
     def lumped(self, *, at_most: int | None = None) -> ViolationChain | None:
         """The same chain with states of the same future made one; None where more than `at_most` would be left.
 
-        Partition refinement: two states are distinguished when one has a move, of some probability, into a
-        class that the other has not. (Sums of several moves into one class are not compared: finer than
-        need be, and right.)
+        The violation is a state of its own, with a move to itself.
         """
-        if self.size * self.size * len(self.chances) >= 1 << 62:
-            return None  # the keys below would not fit
-        columns = self._columns()
-        label = np.zeros(self.size, dtype=np.int64)
-        count = 1
-        while True:
-            refined = label
-            for chance, target in columns:
-                successor = np.where(target >= 0, label[np.maximum(target, 0)] + 2, target + 2)
-                key = (refined * (count + 2) + successor) * (len(self.chances) + 1) + chance
-                distinct, refined = np.unique(key, return_inverse=True)
-                refined = refined.reshape(-1)
-            if at_most is not None and len(distinct) > at_most:
-                return None
-            if len(distinct) == count:
-                break
-            label, count = refined, len(distinct)
-        member = np.full(count, NOWHERE)
-        member[label[::-1]] = np.arange(self.size)[::-1]
+        order = np.argsort(self.source, kind="stable")
+        loop = len(self.chances)
+        graph = Weighted(
+            first=offsets(np.append(np.bincount(self.source, minlength=self.size), 1)),
+            target=np.append(np.where(self.target == SINK, self.size, self.target)[order], self.size),
+            code=np.append(self.chance[order], loop),
+            distinct=(*map(rational, self.chances), fmpq(1)),
+        )
+        is_sink = np.arange(self.size + 1) == self.size
+        label = coarsest_stable(graph, is_sink, at_most=None if at_most is None else at_most + 1)
+        if label is None:
+            return None
+        _, member = np.unique(label, return_index=True)
         is_same = member[label[self.source]] == self.source
         target = self.target[is_same]
         return ViolationChain(
             start=int(label[self.start]),
-            size=count,
+            size=len(member) - 1,
             source=label[self.source[is_same]],
-            target=np.where(target == SINK, SINK, label[np.maximum(target, 0)]),
+            target=np.where(target == SINK, SINK, label[target]),
             chance=self.chance[is_same],
             chances=self.chances,
         )
-
-    def _columns(self) -> list[tuple[Numbers, Numbers]]:
-        """The moves as columns (chance, target): the i-th move of every state, in the order of their chances."""
-        order = np.lexsort((self.chance, self.source))
-        source = self.source[order]
-        first = np.searchsorted(source, np.arange(self.size))
-        rank = np.arange(len(order)) - first[source]
-        columns = []
-        for number in range(int(rank.max(initial=-1)) + 1):
-            of_rank = rank == number
-            chance = np.full(self.size, len(self.chances))
-            target = np.full(self.size, NOWHERE)
-            chance[source[of_rank]] = self.chance[order][of_rank]
-            target[source[of_rank]] = self.target[order][of_rank]
-            columns.append((chance, target))
-        return columns
 
 
 def violation_chain(
@@ -340,8 +318,11 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         small = None if enclosed.is_close else chain.lumped(at_most=LIMITS.now.ball_unknowns)
         return enclosed if small is None else _solve_in_balls(small)
     most = LIMITS.now.requested_unknowns if exact else _most_quick_unknowns(chain)
-    # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
-    small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
+    if chain.size <= min(most, LIMITS.now.few_unknowns):
+        small: ViolationChain | None = chain
+    else:
+        # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
+        small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {LIMITS.now.requested_unknowns} unknowns of the linear system, found more; leave "
