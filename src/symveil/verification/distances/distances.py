@@ -123,7 +123,7 @@ def _settled(
 ) -> tuple[Relation, ExactPolicy | FloatPolicy]:
     """The kernel among these pairs, and the fixed point on the others: in rationals if `small`, else in floats."""
     ratio = rational(alpha)
-    related = kernel(table, ratio, pairs, small=small, mirrored=mirrored, relays=relays)
+    related = kernel(table, ratio, pairs, mirrored=mirrored, relays=relays)
     left = pairs[~related[pairs[:, 0], pairs[:, 1]]]
     if small:
         exact = ExactPolicy(table, ratio, left, related, relays=relays, mirrored=mirrored)
@@ -214,7 +214,7 @@ def _best_choice(
 def _both_in_kernel(table: ChainTable, alpha: fmpq, pairs: Integers) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """The pairs at bd = 0: the largest symmetric relation that is kept in both directions."""
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    return kernel(table, alpha, np.ascontiguousarray(both), small=False, mirrored=True)
+    return kernel(table, alpha, np.ascontiguousarray(both), mirrored=True)
 
 
 _SMALLEST_DISTANCE = 2.0**-200

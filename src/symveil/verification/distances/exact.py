@@ -28,6 +28,7 @@ from symveil.numbers.conversions import nearest_float
 from symveil.verification.distances import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, lift, solve
 from symveil.verification.distances.tables import ChainTable, bisimulation, exact_matrix
+from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Entry, solved
 
 Pair = tuple[int, int]
@@ -213,15 +214,10 @@ def kernel(
     alpha: fmpq,
     pairs: NDArray[np.int64],
     *,
-    small: bool,
     mirrored: bool = False,
     relays: bool = True,
 ) -> Relation:
-    """The kernel among these ordered pairs: in floats with margins, and in rationals where they are too close to call.
-
-    Small chains take rationals for all pairs, so that no compiled loop has to be loaded.
-    """
-    loops = None if small else kernel_loops
+    """The kernel among these ordered pairs: in floats with margins, in rationals where these are too close to call."""
     float_alpha = nearest_float(alpha)
     classes = bisimulation(table)
     inside = np.zeros((table.size, table.size), dtype=np.bool_)
@@ -235,23 +231,19 @@ def kernel(
     powers = np.array([float_alpha**hop for hop in range(60) if hop * np.log(float_alpha) < 200])
     close = np.zeros_like(inside)  # pairs on which floats could not decide, as the relation is now
     # floats are never asked about pairs with chances that are too small for them
-    fragile = np.ones_like(inside) if small else np.logical_or.outer(table.has_tiny_chances, table.has_tiny_chances)
+    fragile = np.logical_or.outer(table.has_tiny_chances, table.has_tiny_chances)
     close[todo[:, 0], todo[:, 1]] = fragile[todo[:, 0], todo[:, 1]]
 
     def counted() -> NDArray[np.int32]:
-        if not relays:
-            return inside.astype(np.int32)
-        return _hop_counts(inside) if loops is None else loops.hop_counts(inside)
+        return np.asarray(kernel_loops.hop_counts(inside) if relays else inside, dtype=np.int32)
 
     hops = counted()
     while len(todo):
         todo = np.ascontiguousarray(todo[~fragile[todo[:, 0], todo[:, 1]]])
-        answer = np.empty(0, dtype=np.int8)
-        if loops is not None:
-            answer = loops.kernel_round(
-                table.first, table.successor, table.chance, table.label, float_alpha, todo, inside, hops, powers,
-                mirrored, 1e-13,
-            )  # fmt: skip
+        answer = kernel_loops.kernel_round(
+            table.first, table.successor, table.chance, table.label, float_alpha, todo, inside, hops, powers,
+            mirrored, 1e-13,
+        )  # fmt: skip
         close[todo[:, 0], todo[:, 1]] = answer == 0
         if not (answer < 0).any():
             gone = [pair for pair in np.argwhere(close & inside).tolist() if not _ships_all(table, alpha, pair, hops)]
@@ -263,7 +255,7 @@ def kernel(
                 break
         before, hops = hops, counted()
         todo = pairs[~alike & inside[pairs[:, 0], pairs[:, 1]]]
-        if relays and not small:
+        if relays and len(todo) > LIMITS.now.small_pairs:
             arcs = np.ones(len(table.successor), dtype=np.int32)
             moves = csr_array((arcs, table.successor, table.first), shape=inside.shape)
             # only pairs (s, t) have to be looked at again that ship from a successor of s to one of t along what has
@@ -274,18 +266,6 @@ def kernel(
             todo = pairs[(close & inside)[pairs[:, 0], pairs[:, 1]]]  # nothing moves any more: now these are decided
     np.fill_diagonal(inside, True)
     return inside
-
-
-def _hop_counts(inside: Relation) -> NDArray[np.int32]:
-    """The smallest number of arcs of the relation that lead from i to j; 0 where none do."""
-    hops = np.zeros(inside.shape, dtype=np.int32)
-    reached, step = np.eye(len(inside), dtype=np.bool_), 0
-    border = reached
-    while border.any():
-        border = (border @ inside) & ~reached
-        reached, step = reached | border, step + 1
-        hops[border] = step
-    return hops
 
 
 def _ships_all(table: ChainTable, alpha: fmpq, pair: list[int], hops: NDArray[np.int32]) -> bool:

@@ -319,10 +319,9 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         return enclosed if small is None else _solve_in_balls(small)
     most = LIMITS.now.requested_unknowns if exact else _most_quick_unknowns(chain)
     if chain.size <= min(most, LIMITS.now.few_unknowns):
-        small: ViolationChain | None = chain
-    else:
-        # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
-        small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
+        return _solved(chain)
+    # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
+    small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
     if exact and small is None:
         raise TooLargeError(
             f"exact: expected at most {LIMITS.now.requested_unknowns} unknowns of the linear system, found more; leave "
@@ -335,8 +334,7 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         small = chain.lumped(at_most=LIMITS.now.patient_unknowns)
         if small is None:
             return enclosed
-    value = _solve_exactly(small)
-    return Enclosure(value, value)
+    return _solved(small)
 
 
 def _most_quick_unknowns(chain: ViolationChain) -> int:
@@ -368,8 +366,9 @@ def _certain(start: int) -> Enclosure:
     return Enclosure(value, value)
 
 
-def _solve_exactly(chain: ViolationChain) -> Fraction:
-    return fraction(solved(*_system(chain, rational, fmpq(0)))[chain.start])
+def _solved(chain: ViolationChain) -> Enclosure:
+    value = fraction(solved(*_system(chain, rational, fmpq(0)))[chain.start])
+    return Enclosure(value, value)
 
 
 def _solve_in_balls(chain: ViolationChain) -> Enclosure:
