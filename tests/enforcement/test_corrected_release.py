@@ -15,7 +15,8 @@ from symveil.enforcement import length_tables
 from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.limits import LIMITS
 from symveil.enforcement.losses import all_distances
-from symveil.languages import runs as smallest_graph
+from symveil.languages.limits import LIMITS as LANGUAGES
+from symveil.languages.runs import smallest
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.enforce import enforcement_document
 
@@ -153,14 +154,14 @@ def test_unknown_mechanisms_are_refused():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_smallest_graph_has_the_same_words(monkeypatch, seed):
+def test_the_smallest_graph_has_the_same_words(set_limits, seed):
     from benchmarks.systems import random_system
 
-    monkeypatch.setattr(smallest_graph, "_FEW_STATES", 0)
+    set_limits(LANGUAGES, unmerged_states=0)
     enforced = sv.enforce_opacity(random_system(40, seed), 1, epsilon=1, length=5)
     longest = enforced.longest
     for language in (enforced._runs.safe.language(longest), enforced._runs.safe.possible(longest)):
         assert language is not None
-        small = smallest_graph.smallest(language)
+        small = smallest(language)
         assert np.array_equal(small.enumerate_codes(at_most=10**5), language.enumerate_codes(at_most=10**5))
         assert small.graph.state_count <= language.graph.state_count

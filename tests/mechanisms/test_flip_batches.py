@@ -18,7 +18,7 @@ import symveil as sv
 from mechanisms.batch_languages import KEY, OF_EACH_KIND, ROWS
 from mechanisms.random_models import models, words_by_definition
 from symveil.errors import ModelError
-from symveil.languages import run_counts_batch
+from symveil.languages.limits import LIMITS as COUNTS
 from symveil.languages.run_counts import ways_to_finish
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
@@ -116,13 +116,11 @@ def test_also_where_floats_decide_nothing(name: str, monkeypatch) -> None:
 
 @pytest.mark.parametrize("hits", [1, 200, 10**6])
 @pytest.mark.parametrize("symbols", [0, 4, 9, 90])
-def test_tables_in_pieces_change_nothing(hits: int, symbols: int, monkeypatch, set_limits) -> None:
+def test_tables_in_pieces_change_nothing(hits: int, symbols: int, set_limits) -> None:
     language = LANGUAGES["many starts"]
     mechanism = sv.PermuteAndFlip(language, epsilon=2, adjacency=1)
     codes = words(language, 20)
-    monkeypatch.setattr(run_counts_batch, "_MOST_HITS", hits)
-    monkeypatch.setattr(run_counts_batch, "_MOST_PATHS", symbols * 91 * 4)
-    monkeypatch.setattr(run_counts_batch, "_MOST_PRODUCTS", hits)
+    set_limits(COUNTS, batch_counts=hits, batch_paths=symbols * 91 * 4, batch_products=hits)
     set_limits(LIMITS, runners=hits, flipped_at_once=7)
     different = np.unique(codes, axis=0)
     cut = list(pieces(language, different))

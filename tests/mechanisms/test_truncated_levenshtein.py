@@ -21,7 +21,7 @@ from edit_oracle import neighbours, words
 from symveil.calibration import truncated_loss
 from symveil.calibration.truncated_loss import BallBounds, RunBallBounds
 from symveil.errors import ParameterError, WordError
-from symveil.languages.edit_neighbours import EditNeighbours
+from symveil.languages.limits import LIMITS as COUNTING
 from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
 
 pytestmark = pytest.mark.usefixtures("shared_cache")
@@ -326,9 +326,9 @@ def test_on_a_dense_model_every_word_is_answered():
         mechanism.language.encode(mechanism.release(word))
 
 
-def test_a_word_is_never_refused_for_its_work(monkeypatch):
+def test_a_word_is_never_refused_for_its_work(set_limits):
     """Whatever the limit of counting is elsewhere: the mechanism has decided before it saw the word."""
-    monkeypatch.setattr(EditNeighbours.__init__, "__kwdefaults__", {"max_length": None, "graph": None, "at_most": 5})
+    set_limits(COUNTING, edit_edges=5)
     mechanism = sv.TruncatedLevenshtein(sv.words_up_to("abc", 30), epsilon=8)
     assert mechanism.release("abc" * 10) is not None
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from symveil.comparison.distributions import CodedWords, Integers, jensen_shannon
+from symveil.comparison.limits import LIMITS
 
 BUCKETS = 20
 QUERIES_A_SIDE = 15
 _SIZE_FACTOR = 9.0
 _SANITY_BOUND = 0.01
-_MOST_POINTS = 64
 
 Points = NDArray[np.float64]
 """A row for each symbol: x and y."""
@@ -54,12 +54,12 @@ def diameters(words: CodedWords, points: Points) -> Points:
     results = np.zeros(len(words))
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
-        if 2 <= length <= _MOST_POINTS:
+        if 2 <= length <= LIMITS.now.points:
             visited = points[words.codes[starts[rows][:, None] + np.arange(length)]]
             for gap in range(1, length):
                 away = visited[:, gap:] - visited[:, :-gap]
                 results[rows] = np.maximum(results[rows], np.hypot(away[..., 0], away[..., 1]).max(axis=1))
-        elif length > _MOST_POINTS:
+        elif length > LIMITS.now.points:
             for row in rows.tolist():
                 results[row] = _diameter(points[np.unique(words.codes[starts[row] : starts[row] + length])])
     return results[lengths > 0]
@@ -67,7 +67,7 @@ def diameters(words: CodedWords, points: Points) -> Points:
 
 def _diameter(points: Points) -> float:
     """Of many places: that of the corners of their hull."""
-    if len(points) > _MOST_POINTS:
+    if len(points) > LIMITS.now.points:
         try:
             points = points[ConvexHull(points).vertices]
         except QhullError:  # all in one line, whose ends are the extremes of both coordinates

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from symveil.comparison.distributions import CodedWords
+from symveil.comparison.limits import LIMITS
 from symveil.comparison.transport_loops import send_everything
 from symveil.errors import InputError, InternalError
 from symveil.languages.edit_distance import edit_distances_between
@@ -26,8 +27,6 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-_MOST_ASSIGNED = 3000
-_COPIES = 4
 _MOST_UNITS = 1 << 62
 _GAP = 1e-9
 
@@ -76,7 +75,7 @@ def cheapest_transport(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -
         for each, counts in zip(times, (one, other), strict=True)
     )
     total //= shared
-    if total <= min(_MOST_ASSIGNED, _COPIES * max(cost.shape)):
+    if total <= min(LIMITS.now.assigned_units, LIMITS.now.assigned_copies * max(cost.shape)):
         return _assigned(cost, one, other, total)
     return _augmented(cost, one, other, total)
 
@@ -108,10 +107,6 @@ def _require(holds: object, what: str) -> None:
         raise InternalError(f"internal error: {what} was not found; this is a mistake in symveil: please report it")
 
 
-MOST_PAIRS = 4_000_000
-"""Of variants. Beyond, distances and transport take minutes."""
-
-
 @dataclass(frozen=True, slots=True)
 class LogSimilarity:
     """1 − EMD, and how many different words there are."""
@@ -122,7 +117,7 @@ class LogSimilarity:
     variants_private: int
 
 
-def log_similarity(true: CodedWords, private: CodedWords, *, most_pairs: int = MOST_PAIRS) -> LogSimilarity:
+def log_similarity(true: CodedWords, private: CodedWords) -> LogSimilarity:
     """1 − EMD of the two laws of variants, with normalised Levenshtein distances: from 0 to 1, and 1 for the same law.
 
     The earth mover's distance is min Σ plan(v, v′)·lev(v, v′)/max(|v|, |v′|) over all plans that have the two laws as
@@ -140,7 +135,7 @@ def log_similarity(true: CodedWords, private: CodedWords, *, most_pairs: int = M
     LogSimilarity(value=0.75, variants_true=1, variants_private=2)
     """
     (words, counts), (others, other_counts) = true.variants(), private.variants()
-    if len(words) * len(others) > most_pairs:
+    if len(words) * len(others) > LIMITS.now.variant_pairs:
         return LogSimilarity(None, len(words), len(others))
     longest = np.maximum(*np.ix_([len(word) for word in words], [len(word) for word in others]))
     costs = edit_distances_between(words, others) / np.maximum(longest, 1)

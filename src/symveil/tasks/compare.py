@@ -26,8 +26,9 @@ from symveil.comparison.distributions import (
     visits_jsd,
 )
 from symveil.comparison.geography import diameter_counts, diameter_jsd, od_jsd, range_query_error
+from symveil.comparison.limits import LIMITS as COMPARISON
 from symveil.comparison.times import TimedWords, time_metrics
-from symveil.comparison.transport import MOST_PAIRS, log_similarity
+from symveil.comparison.transport import log_similarity
 from symveil.errors import InputError, ParameterError
 from symveil.formats.reading import suffix
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions
@@ -264,7 +265,7 @@ def _compared(
         "log_similarity": (
             similarity.value,
             f"{similarity.variants_true} and {similarity.variants_private} different sequences are more than "
-            f"{MOST_PAIRS} pairs",
+            f"{COMPARISON.now.variant_pairs} pairs",
         ),
     }
     if times is not None:
