@@ -14,7 +14,7 @@ from symveil.estimation.hidden_chain import ChainTables, HiddenChain
 from symveil.estimation.statistics import read_statistic
 from symveil.mechanisms.online import Online
 from symveil.release.private_file import PrivateFile
-from symveil.tasks.estimate_runs import _Gathering
+from symveil.release.rerelease import OnlineWords
 
 from .test_iterated import CHAIN, released
 
@@ -40,7 +40,7 @@ def private(folder: Path, model: object, words: list[str], **named: object) -> P
 
 def gathered(out: Path) -> tuple[HiddenChain, PrivateFile]:
     own = PrivateFile.open(out, manifest=None, model=None, cluster=None)
-    gathering = _Gathering(own)
+    gathering = OnlineWords(own)
     for batch in own.batches(gathering.groups):
         gathering.add(batch)
     return gathering.chain(), own

@@ -10,6 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import InputError, ParameterError
+from symveil.estimation.table import Batch
 from symveil.estimation.timed_tables import TimedTables, refusal
 from symveil.laws.event_law import EventLaw
 from symveil.mechanisms.timed_events import EventDraws, choose_event_law
@@ -39,9 +40,15 @@ def outcomes(law, events):
 
 
 def estimated(law, events, by_symbol):
-    tables = TimedTables(law, by_symbol=by_symbol)
-    tables.add(np.array([code for code, _ in events], dtype=np.int32), np.array([bin_ for _, bin_ in events]))
-    return tables.finish("hour")
+    tables = TimedTables(law, by_symbol=by_symbol, leading="hour")
+    codes, bins = (np.array(each, dtype=np.int64) for each in (zip(*events, strict=True) if events else ((), ())))
+    tables.add(one_word(codes, bins))
+    return tables.finish()
+
+
+def one_word(codes: np.ndarray, bins: np.ndarray) -> Batch:
+    """A word whose events have these bins."""
+    return Batch(codes.astype(np.int32), np.array([len(codes)]), np.array([0]), attributes=(bins,))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
@@ -94,9 +101,9 @@ def test_bar_of_the_joint_table(epsilon, bar):
     codes, bins = (cells // 24).astype(np.int32), cells % 24
     law = choose_event_law(symbols=m, bins=24, circle=True, shift=1, epsilon=Fraction(epsilon))
     released, there = EventDraws(law).draw(codes, bins, np.full(100_000, 6), NotPrivateSeededBits(epsilon))
-    tables = TimedTables(law, by_symbol=True)
-    tables.add(released, there)
-    result = tables.finish("hour")
+    tables = TimedTables(law, by_symbol=True, leading="hour")
+    tables.add(one_word(released, there))
+    result = tables.finish()
     true = np.bincount(bins * m + codes, minlength=24 * m).reshape(24, m)
     assert np.abs(result.consistent / result.consistent.sum() - true / true.sum()).sum() < bar
     low, high, _, _ = result.intervals(0.95)

@@ -293,9 +293,9 @@ def test_lengths_behind_an_edit_channel_cover() -> None:
     covered = 0
     for seed in range(60):
         released, ends = channel.release_flat(codes, lengths, bits=NotPrivateSeededBits(seed))
-        table = EditLengths(channel.parameters, target="file", groups=100)
+        table = EditLengths(channel.parameters, target="file", groups=100, confidence=0.95)
         table.add(Batch(released, ends, np.arange(len(ends)) % 100))
-        found = table.finish(0.95)
+        found = table.finish()
         truth = np.bincount(lengths, minlength=len(found.estimate))[: len(found.estimate)]
         _, _, low_all, high_all = found.intervals(0.95)
         covered += bool(((low_all <= truth) & (truth <= high_all))[found.listed].all())

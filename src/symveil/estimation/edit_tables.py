@@ -31,8 +31,8 @@ from symveil.calibration.edit_channel import ChannelParameters, inserted_above, 
 from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.substitution_tables import LengthCounts, transition_table
-from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors, projected
+from symveil.estimation.substitution_tables import LengthCounts
+from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 
@@ -101,13 +101,10 @@ class EditTables(TableEstimator):
                 "estimate: expected visits, first, last, ngrams:1, ngrams:2, transitions, od or lengths behind an edit "
                 f"channel, found {statistic.name}"
             )
-        super().__init__(target=target, groups=groups)
-        self._statistic, self._noise = statistic, noise
-        self._order = statistic.order
-        self._shape = (noise.symbols,) * self._order
-        self._sums = np.zeros((len(self._sizes), *self._shape))
-        self._released = np.zeros(self._shape)
-        self._squares = np.zeros(self._shape)
+        super().__init__(statistic, target=target, groups=groups)
+        self._noise, self._order, shape = noise, statistic.order, statistic.shape(noise.symbols, 0)
+        self._sums = np.zeros((len(self.sizes), *shape))
+        self._released, self._squares = np.zeros(shape), np.zeros(shape)
 
     def _add(self, batch: Batch) -> None:
         if self._statistic.kind in ("first", "last"):
@@ -127,14 +124,14 @@ class EditTables(TableEstimator):
 
     def _by_group(self, batch: Batch, values: NDArray[Any]) -> Floats:
         """Numbers that words have, summed by group."""
-        return np.bincount(batch.groups, weights=values, minlength=len(self._sizes)).astype(np.float64)
+        return np.bincount(batch.groups, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
     def _symbols(self, batch: Batch, weights: Floats) -> Floats:
         """Numbers that symbols have, summed by group and symbol."""
         m = self._noise.symbols
         cells = batch.groups[batch.word] * m + batch.codes
-        sums = np.bincount(cells, weights=weights, minlength=len(self._sizes) * m)
-        return np.asarray(sums.reshape(len(self._sizes), m), dtype=np.float64)
+        sums = np.bincount(cells, weights=weights, minlength=len(self.sizes) * m)
+        return np.asarray(sums.reshape(len(self.sizes), m), dtype=np.float64)
 
     def _centred(self, batch: Batch, weights: Floats) -> Floats:
         """Σ weight·f_a over symbols."""
@@ -189,7 +186,7 @@ class EditTables(TableEstimator):
     def _add_pairs(self, batch: Batch) -> None:
         noise, m, root = self._noise, self._noise.symbols, self._noise.root
         length, word = batch.lengths, batch.word
-        pairs = np.zeros((len(self._sizes), m, m))
+        pairs = np.zeros((len(self.sizes), m, m))
         codes = batch.codes.astype(np.int64)
         for gap in range(1, min(noise.farthest, int(length.max(initial=0))) + 1):
             at = np.flatnonzero(batch.position + gap < length[word])
@@ -214,7 +211,7 @@ class EditTables(TableEstimator):
         noise, m, root = self._noise, self._noise.symbols, self._noise.root
         length, word, starts = batch.lengths, batch.word, batch.starts
         codes = batch.codes.astype(np.int64)
-        pairs = np.zeros((len(self._sizes), m, m))
+        pairs = np.zeros((len(self.sizes), m, m))
         longest = int(length.max(initial=0))
         for both in range(min(noise.farthest, max(longest - 1, 0))):
             words = np.flatnonzero(length >= both + 2)
@@ -246,27 +243,10 @@ class EditTables(TableEstimator):
 
     def finish(self) -> EstimatedTable:
         """The table."""
-        estimate = self._sums.sum(axis=0)
-        if self._statistic.kind == "transitions":
-            self._require_groups(estimate.size)
-            return transition_table(estimate, self._released, self._group_sums(), self._sizes)
-        notes: tuple[str, ...] = ()
-        if self._statistic.kind in ("first", "last") and self._target == "file":
-            variances = Variances.from_squares(self._squares, estimate)
-        else:
-            variances = self._by_groups(estimate.size)
-            if self._target == "file":
-                notes = (
-                    "standard errors are from random groups of sequences: for the file itself too large on average",
-                )
-        return EstimatedTable(
-            released=self._released,
-            estimate=estimate,
-            variances=variances,
-            consistent=projected(estimate),
-            most=np.inf,
-            notes=notes,
-        )
+        return self._table(self._released, self._sums.sum(axis=0), most=np.inf)
+
+    def _closed(self, estimate: Floats) -> Variances | None:
+        return Variances.from_squares(self._squares, estimate) if self._statistic.kind in ("first", "last") else None
 
 
 def _powers(root: float, exponents: NDArray[np.int64]) -> Floats:
@@ -344,11 +324,11 @@ def _of_use(released: Floats, indicators: Floats, confidence: float) -> NDArray[
 
 
 class EditLengths(LengthCounts):
-    """The table of true lengths."""
+    """The table of true lengths, with those whose interval is of some use (`lengths_can_be_estimated`)."""
 
-    def __init__(self, parameters: ChannelParameters, *, target: Target, groups: int) -> None:
+    def __init__(self, parameters: ChannelParameters, *, target: Target, groups: int, confidence: float) -> None:
         super().__init__(target=target, groups=groups)
-        self._parameters = parameters
+        self._parameters, self._confidence = parameters, confidence
 
     @computed_once
     def _indicators(self) -> Floats:
@@ -357,26 +337,17 @@ class EditLengths(LengthCounts):
     def _group_sums(self) -> list[Floats]:
         return list(self._counts @ self._indicators)
 
-    def finish(self, confidence: float) -> EstimatedTable:
-        """The table, with the lengths whose interval is of some use, if any (`lengths_can_be_estimated`)."""
-        indicators, words = self._indicators, float(self._counts.sum())
-        estimate = (self._counts @ indicators).sum(axis=0)
-        if self._target == "population":
-            variances = self._by_groups(len(estimate))
-        else:
-            variances = Variances.from_squares(self.released @ indicators**2, estimate)
-        listed = _of_use(self.released, indicators, confidence)
+    def finish(self) -> EstimatedTable:
+        """The table."""
+        words, estimate = float(self._counts.sum()), (self._counts @ self._indicators).sum(axis=0)
+        listed = _of_use(self.released, self._indicators, self._confidence)
         released = np.zeros(len(estimate))
         shown = self.released[: len(estimate)]
         released[: len(shown)] = shown
-        listed_total = int(listed.sum())
-        return EstimatedTable(
-            released=released,
-            estimate=estimate,
-            variances=variances,
-            consistent=np.clip(estimate, 0.0, words),
-            most=words,
-            listed=listed,
-            leading="length",
-            notes=(f"lengths of {listed_total} and more are left out: their intervals would be of no use",),
+        left_out = f"lengths of {int(listed.sum())} and more are left out: their intervals would be of no use"
+        return self._table(
+            released, estimate, most=words, consistent=np.clip(estimate, 0.0, words), listed=listed, notes=(left_out,)
         )
+
+    def _closed(self, estimate: Floats) -> Variances:
+        return Variances.from_squares(self.released @ self._indicators**2, estimate)

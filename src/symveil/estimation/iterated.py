@@ -8,19 +8,125 @@ eigenvalues every other iterate is taken, which puts P² in the place of P.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from symveil.errors import InputError
+from symveil.errors import InputError, ParameterError
 from symveil.estimation.limits import LIMITS
-from symveil.estimation.table import EstimatedTable, RowShares, Variances, group_variance, projected, shares_of_rows
+from symveil.estimation.statistics import Statistic
+from symveil.estimation.table import (
+    Batch,
+    EstimatedTable,
+    Floats,
+    Indices,
+    RowShares,
+    Variances,
+    WordSums,
+    group_variance,
+    projected,
+    shares_of_rows,
+    windows,
+)
+from symveil.models.alphabet import Codes, split_words
 from symveil.numbers.rationals import percent
 from symveil.randomness import NotPrivateSeededBits
 
-Floats = NDArray[np.float64]
+CHAINS = 2
+"""How often words are released again: the mean of several is less noisy."""
+Steps = Callable[[Batch], Iterator[Codes]]
+"""The words of a batch, a release of them, and a release of that."""
+OwnStatistic = Callable[[list[tuple[str, ...]]], Sequence[float]]
+"""A statistic of one's own: from a list of words to numbers that add up over words."""
+
+
+class IteratedTables(WordSums):
+    """The table of a statistic of words, of a release of them and of a release of that, by group: cells that occur.
+
+    Parameters
+    ----------
+    statistic
+        What is counted.
+    shape
+        The axes of its table; the last one are symbols.
+    steps
+        The releases.
+    groups
+        As in `WordSums`.
+    """
+
+    def __init__(self, statistic: Statistic, shape: tuple[int, ...], steps: Steps, *, groups: int) -> None:
+        super().__init__(groups)
+        self._statistic, self._symbols, self._steps = statistic, shape[-1], steps
+        self._index = np.full(int(np.prod(shape, dtype=np.int64)), -1, dtype=np.int64)
+        self._sums, self._used = np.zeros((3, len(self.sizes), 64)), 0
+
+    def _add(self, batch: Batch) -> None:
+        for _ in range(CHAINS):
+            for step, codes in enumerate(self._steps(batch)):
+                counted = windows(self._statistic, Batch(codes, batch.lengths, batch.groups))
+                self._count(step, counted.cells(self._symbols), batch.groups[counted.word])
+
+    def _count(self, step: int, cells: Indices, groups: Indices) -> None:
+        new = np.unique(cells)
+        new = new[self._index[new] < 0]
+        self._index[new] = np.arange(self._used, self._used + len(new))
+        self._used += len(new)
+        if self._used > self._sums.shape[2]:
+            grown = np.zeros((3, len(self.sizes), max(self._used, 2 * self._sums.shape[2])))
+            grown[:, :, : self._sums.shape[2]] = self._sums
+            self._sums = grown
+        table = self._sums[step]
+        counts = np.bincount(groups * table.shape[1] + self._index[cells], minlength=table.size)
+        table += counts.reshape(table.shape) / CHAINS
+
+    @property
+    def occurring(self) -> Indices:
+        """The cells that occur, as numbers."""
+        return np.flatnonzero(self._index >= 0)
+
+    def iterates(self, *, agreement: float, seed: int) -> Iterates:
+        """The sums of these cells."""
+        sums = self._sums[:, :, self._index[self.occurring]]
+        return Iterates(sums=sums, sizes=self.sizes, agreement=agreement, seed=seed)
+
+
+class IteratedVectors(WordSums):
+    """The same for a statistic of one's own, which is asked for the words of each group; symbols have these names."""
+
+    def __init__(self, statistic: OwnStatistic, names: Sequence[str], steps: Steps, *, groups: int) -> None:
+        super().__init__(groups)
+        self._statistic, self._names, self._steps = statistic, np.array(names, dtype=object), steps
+        self._sums: Floats | None = None
+
+    def _add(self, batch: Batch) -> None:
+        for step, codes in enumerate(self._steps(batch)):
+            words = [tuple(self._names[word].tolist()) for word in split_words(codes, batch.lengths)]
+            for group in np.unique(batch.groups).tolist():
+                own = _vector(self._statistic([words[index] for index in np.flatnonzero(batch.groups == group)]))
+                if self._sums is None:
+                    self._sums = np.zeros((3, len(self.sizes), len(own)))
+                if len(own) != self._sums.shape[2]:
+                    raise ParameterError("statistic", expected="as many numbers for all words", found="more or fewer")
+                self._sums[step, group] += own
+
+    def iterates(self, *, agreement: float, seed: int) -> Iterates:
+        """The sums of all numbers."""
+        sums = np.zeros((3, len(self.sizes), 0)) if self._sums is None else self._sums
+        return Iterates(sums=sums, sizes=self.sizes, agreement=agreement, seed=seed)
+
+
+def _vector(numbers: Sequence[float]) -> Floats:
+    try:
+        own = np.asarray(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        own = np.empty((0, 0))
+    if own.ndim != 1 or not np.isfinite(own).all():
+        raise ParameterError("statistic", expected="a function from words to a list of numbers", found="another one")
+    return own
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -150,4 +256,34 @@ class Iterates:
             centre=share,
             allowance=(np.abs(steps) + share * np.abs(of_row(steps))) / shares.below,
             bounded=bounded,
+        )
+
+    def whole(self, statistic: Statistic, shape: tuple[int, ...], occurring: Indices) -> EstimatedTable:
+        """The table of a statistic with all its cells, of which only those that occur are listed."""
+
+        def full(values: NDArray[np.bool_] | Floats) -> Floats:
+            """Numbers of cells that occur, and 0 for the others."""
+            every = np.zeros(int(np.prod(shape, dtype=np.int64)))
+            every[occurring] = values
+            return every.reshape(shape)
+
+        of_rows, by_length = statistic.kind == "transitions", statistic.kind == "presence"
+        small = self.shares(occurring // shape[-1]) if of_rows else self.table()
+        axes, estimate = 1 if statistic.leading else statistic.order, full(small.estimate)
+        most: Floats | float = 1.0 if of_rows else np.inf
+        consistent = full(small.consistent) if of_rows else np.clip(estimate, 0.0, None)
+        if not of_rows and not by_length:
+            total = full(self.sums[0].sum(axis=0)).sum(axis=tuple(range(-axes, 0)), keepdims=True)
+            most, consistent = np.broadcast_to(total, shape), projected(estimate, axes=axes)
+        return replace(
+            small,
+            released=full(small.released),
+            estimate=estimate,
+            variances=replace(small.variances, values=full(small.variances.values)),
+            consistent=consistent,
+            most=most,
+            listed=full(np.ones(len(occurring)) if small.listed is None else small.listed) > 0,
+            leading=statistic.leading,
+            centre=full(small.estimate if small.centre is None else small.centre),
+            allowance=full(np.broadcast_to(small.allowance, len(occurring))),
         )

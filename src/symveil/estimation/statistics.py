@@ -38,6 +38,20 @@ class Statistic:
     kind: str
     order: int
 
+    @property
+    def leading(self) -> str | None:
+        """What the first axis of its table counts: "position" or "length"; None: there is none but symbols."""
+        return {"positions": "position", "presence": "length", "lengths": "length"}.get(self.kind)
+
+    def shape(self, symbols: int, longest: int) -> tuple[int, ...]:
+        """The axes of its table over so many symbols, where words have at most `longest` of them.
+
+        >>> read_statistic("positions").shape(3, 7), read_statistic("presence").shape(3, 7)
+        ((7, 3), (8, 3))
+        """
+        rows = {None: (), "position": (longest,), "length": (longest + 1,)}[self.leading]
+        return (*rows, *(symbols,) * self.order)
+
 
 def read_statistic(name: str | Statistic) -> Statistic:
     """The statistic of this name.

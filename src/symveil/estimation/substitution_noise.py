@@ -159,11 +159,7 @@ def cell_sums(table: Floats, answers: Floats) -> Floats:
     >>> cell_sums(np.array([3.0, 1.0]), np.array([10.0, 1.0]))       # cell 0: 3 windows have it, 1 does not
     array([13., 31.])
     """
-    order = answers.ndim
-    coefficients = answers
-    for axis in range(order):  # from values to coefficients of products of indicators
-        low, high = np.split(coefficients, 2, axis=axis)
-        coefficients = np.concatenate([low, high - low], axis=axis)
+    order, coefficients = answers.ndim, _coefficients(answers)
     total = np.zeros(table.shape)
     for pattern in itertools.product((0, 1), repeat=order):
         if coefficients[pattern]:
@@ -384,7 +380,7 @@ def _of_different(tables: dict[str, Floats], answers: Floats) -> Floats:
     """Σ over windows xyz of φ([x=a], [y=b], [y=a], [z=b]) for a ≠ b."""
     xy, yz, xz = tables["xy"], tables["yz"], tables["xz"]
     x, y, z = xy.sum(1), xy.sum(0), yz.sum(0)
-    sums: dict[tuple[int, int, int, int], Floats | float] = {
+    sums: dict[tuple[int, ...], Floats | float] = {
         (0, 0, 0, 0): float(xy.sum()),
         (1, 0, 0, 0): x[:, None],
         (0, 1, 0, 0): y[None, :],
@@ -398,17 +394,13 @@ def _of_different(tables: dict[str, Floats], answers: Floats) -> Floats:
         (1, 1, 0, 1): tables["abb"],
         (1, 0, 1, 1): tables["aab"],
     }
-    coefficients = _coefficients(answers)
-    total = np.zeros(xy.shape)
-    for pattern, result in sums.items():
-        total = total + coefficients[pattern] * result
-    return total
+    return _weighed(sums, answers, np.zeros(xy.shape))
 
 
 def _of_same(tables: dict[str, Floats], answers: Floats) -> Floats:
     """Σ over windows xyz of φ([x=a], [y=a], [z=a])."""
     xy, yz, xz = tables["xy"], tables["yz"], tables["xz"]
-    sums: dict[tuple[int, int, int], Floats | float] = {
+    sums: dict[tuple[int, ...], Floats | float] = {
         (0, 0, 0): float(xy.sum()),
         (1, 0, 0): xy.sum(1),
         (0, 1, 0): xy.sum(0),
@@ -418,8 +410,12 @@ def _of_same(tables: dict[str, Floats], answers: Floats) -> Floats:
         (0, 1, 1): np.diag(yz),
         (1, 1, 1): np.diag(tables["abb"]),
     }
+    return _weighed(sums, answers, np.zeros(len(xy)))
+
+
+def _weighed(sums: dict[tuple[int, ...], Floats | float], answers: Floats, total: Floats) -> Floats:
+    """Σ over windows of φ(answers), from the number of windows in which the answers of a pattern are all 1."""
     coefficients = _coefficients(answers)
-    total = np.zeros(len(xy))
     for pattern, result in sums.items():
         total = total + coefficients[pattern] * result
     return total

@@ -13,13 +13,13 @@ the only function of w' that has. Its variance grows like (E u²)ⁿ: beyond som
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from symveil.estimation.limits import LIMITS
-from symveil.estimation.statistics import Statistic
+from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import (
     Floats,
     NeighbourTerms,
@@ -33,19 +33,16 @@ from symveil.estimation.substitution_noise import (
 from symveil.estimation.table import (
     Batch,
     EstimatedTable,
-    RowShares,
     TableEstimator,
     Target,
     Variances,
     group_variance,
-    projected,
-    shares_of_rows,
     windows,
 )
 
 _ONE_WINDOW = ("first", "last", "positions", "od")
 """Statistics that count each word at most once in a cell."""
-CONSERVATIVE = "standard errors are from random groups of sequences, which for the file itself are too large on average"
+LENGTHS, PRESENCE = read_statistic("lengths"), read_statistic("presence")
 
 
 class SubstitutionTables(TableEstimator):
@@ -57,10 +54,9 @@ class SubstitutionTables(TableEstimator):
     def __init__(
         self, statistic: Statistic, noise: SubstitutionNoise, *, target: Target, groups: int, longest: int = 0
     ) -> None:
-        super().__init__(target=target, groups=groups)
-        self._statistic, self._noise = statistic, noise
-        self._order, m = statistic.order, noise.symbols
-        self._shape = ((longest,) if statistic.kind == "positions" else ()) + (m,) * self._order
+        super().__init__(statistic, target=target, groups=groups)
+        self._noise, self._order = noise, statistic.order
+        self._shape = statistic.shape(noise.symbols, longest)
         self._size = int(np.prod(self._shape, dtype=np.int64))
         self._linear: tuple[Orders, ...] = tuple(_weight(degree) for degree in range(self._order + 1))
         weights = set(self._linear)
@@ -76,8 +72,7 @@ class SubstitutionTables(TableEstimator):
     @staticmethod
     def numbers_per_group(statistic: Statistic, noise: SubstitutionNoise, *, longest: int) -> int:
         """How many numbers the tables of a group have."""
-        cells = int(noise.symbols**statistic.order) * (longest if statistic.kind == "positions" else 1)
-        return cells * WeighedTables.stored_numbers(
+        return math.prod(statistic.shape(noise.symbols, longest)) * WeighedTables.stored_numbers(
             noise, tuple(_weight(degree) for degree in range(statistic.order + 1))
         )
 
@@ -105,86 +100,45 @@ class SubstitutionTables(TableEstimator):
 
     def finish(self) -> EstimatedTable:
         """The table."""
-        estimate = self._estimate(self._tables)
         counts = self._tables.counts.reshape(self._shape).astype(np.float64)
-        axes = tuple(range(-self._order, 0))
-        most = counts.sum(axis=axes, keepdims=True)
-        if self._statistic.kind == "transitions":
-            return self._transitions(estimate, counts)
-        variances, notes = self._variances(estimate)
-        return EstimatedTable(
-            released=counts,
-            estimate=estimate,
-            variances=variances,
-            consistent=projected(estimate, axes=self._order),
-            most=np.broadcast_to(most, self._shape),
-            leading="position" if self._statistic.kind == "positions" else None,
-            notes=notes,
-        )
+        most = counts.sum(axis=tuple(range(-self._order, 0)), keepdims=True)
+        return self._table(counts, self._estimate(self._tables), most=np.broadcast_to(most, self._shape))
 
     def _group_sums(self) -> list[Floats]:
         return [self._estimate(self._by_group, group) for group in range(self.groups)]
 
-    def _variances(self, estimate: Floats) -> tuple[Variances, tuple[str, ...]]:
-        if self._target == "population":
-            return self._by_groups(self._size), ()
+    def _unbiased(self, estimate: Floats) -> Floats | None:
+        """The variances for the file itself, exactly unbiased, so that some may be negative; None where not known."""
         if self._statistic.kind in _ONE_WINDOW:
-            closed = self._squares() - estimate
-        elif self._pairs is not None and self._pairs.excess.known:
-            closed = self._window_terms() - estimate + self._pairs.total()
-        else:
-            return self._by_groups(self._size), (CONSERVATIVE,)
+            return self._products(_weight) - estimate
+        if self._pairs is not None and self._pairs.excess.known:
+            return self._products(lambda s, t: _weight(s + t)) - estimate + self._pairs.total()
+        return None
+
+    def _closed(self, estimate: Floats) -> Variances | None:
+        closed = self._unbiased(estimate)
+        if closed is None:
+            return None
         noisy = self._pairs is not None and self._pairs.excess.noisy
         wanting = ~(closed > 0) | noisy
         if not wanting.any():
-            return Variances(values=closed, freedom=None), ()
+            return Variances(values=closed, freedom=None)
         if self.groups >= LIMITS.now.fewest_groups:
-            grouped = group_variance(self._group_sums(), self._sizes)
+            grouped = group_variance(self._group_sums(), self.sizes)
             values = np.where(wanting, np.maximum(closed, grouped), closed)
-            return Variances(values=values, freedom=self.groups - 1, by_group=wanting & (grouped >= closed)), ()
+            return Variances(values=values, freedom=self.groups - 1, by_group=wanting & (grouped >= closed))
         # without a mean to compare with, squares themselves: too large on average, never too small
         bound = sum((own**2 for own in self._group_sums()), np.zeros(self._shape))
-        return Variances(values=np.where(wanting, np.maximum(closed, bound), closed), freedom=None), ()
+        return Variances(values=np.where(wanting, np.maximum(closed, bound), closed), freedom=None)
 
-    def _squares(self) -> Floats:
-        """Σ ĥ² over the windows."""
+    def _products(self, weight: Callable[[int, int], Orders]) -> Floats:
+        """Σ over windows of Σ_{s,t} U^s·U^t times a weight: Σ ĥ² by 1/(λ_s·λ_t), estimates of squares by 1/λ_{s+t}."""
         m, total = self._noise.symbols, np.zeros(self._shape)
         parts = [part(degree, self._order, m) for degree in range(self._order + 1)]
         for s, first in enumerate(parts):
             for t, second in enumerate(parts):
-                total += cell_sums(self._tables.table(_weight(s, t)).reshape(self._shape), first * second)
+                total += cell_sums(self._tables.table(weight(s, t)).reshape(self._shape), first * second)
         return total
-
-    def _window_terms(self) -> Floats:
-        """Σ over windows of Σ_{s,t} U^s·U^t/λ_{s+t}."""
-        m, total = self._noise.symbols, np.zeros(self._shape)
-        parts = [part(degree, self._order, m) for degree in range(self._order + 1)]
-        for s, first in enumerate(parts):
-            for t, second in enumerate(parts):
-                total += cell_sums(self._tables.table(_weight(s + t)).reshape(self._shape), first * second)
-        return total
-
-    # --- transitions ---------------------------------------------------------------------------
-
-    def _transitions(self, estimate: Floats, counts: Floats) -> EstimatedTable:
-        """Ĉ(a,b)/Ĉ(a,·), by the delta method: the variance of C(a,b) − T(a,b)·C(a,·) over Ĉ(a,·)²."""
-        self._require_groups(self._size)
-        return transition_table(estimate, counts, self._group_sums(), self._sizes)
-
-
-def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes: NDArray[np.int64]) -> EstimatedTable:
-    """Shares of pairs among those with the same first symbol; no row where their number is not sure to be above 0."""
-    shares = RowShares.of(estimate, sums, sizes)
-    unlisted = int((~shares.listed).sum())
-    return EstimatedTable(
-        released=shares_of_rows(counts),
-        estimate=shares.share,
-        variances=shares.variances,
-        consistent=shares_of_rows(projected(estimate)),
-        most=1.0,
-        listed=np.broadcast_to(shares.listed, estimate.shape),
-        notes=(f"{unlisted} symbols occur too rarely for their transitions to be estimated",) if unlisted else (),
-    )
 
 
 def _weight(*degrees: int) -> Orders:
@@ -195,12 +149,12 @@ class LengthCounts(TableEstimator):
     """How many released words have each length, by group."""
 
     def __init__(self, *, target: Target, groups: int) -> None:
-        super().__init__(target=target, groups=groups)
-        self._counts = np.zeros((len(self._sizes), 1))
+        super().__init__(LENGTHS, target=target, groups=groups)
+        self._counts = np.zeros((len(self.sizes), 1))
 
     def _add(self, batch: Batch) -> None:
         longest = max(int(batch.lengths.max(initial=0)) + 1, self._counts.shape[1])
-        grown = np.zeros((len(self._sizes), longest))
+        grown = np.zeros((len(self.sizes), longest))
         grown[:, : self._counts.shape[1]] = self._counts
         grown += np.bincount(batch.groups * longest + batch.lengths, minlength=grown.size).reshape(grown.shape)
         self._counts = grown
@@ -220,16 +174,10 @@ class LengthTable(LengthCounts):
     def finish(self) -> EstimatedTable:
         """The table."""
         total = self.released
-        exact = Variances(values=np.zeros(len(total)), freedom=None)
-        return EstimatedTable(
-            released=total,
-            estimate=total,
-            variances=exact if self._target == "file" else self._by_groups(len(total)),
-            consistent=total,
-            most=float(self._sizes.sum()),
-            listed=total > 0,
-            leading="length",
-        )
+        return self._table(total, total, most=float(self.sizes.sum()), consistent=total, listed=total > 0)
+
+    def _closed(self, estimate: Floats) -> Variances:
+        return Variances(values=np.zeros(len(estimate)), freedom=None)
 
 
 def growth(noise: SubstitutionNoise, length: int) -> float:
@@ -256,12 +204,17 @@ def _factors(noise: SubstitutionNoise, length: int) -> tuple[float, float, float
 
 
 class Presence(TableEstimator):
-    """For each length up to `longest` and each symbol: in how many of the sequences it occurs."""
+    """For each length up to `longest` and each symbol: in how many of the sequences it occurs.
 
-    def __init__(self, noise: SubstitutionNoise, *, target: Target, groups: int, longest: int) -> None:
-        super().__init__(target=target, groups=groups)
-        self._noise, self._m, self._longest = noise, noise.symbols, longest
-        shape = (longest + 1, self._m)
+    Lengths are listed where an interval that covers with the confidence is of some use.
+    """
+
+    def __init__(
+        self, noise: SubstitutionNoise, *, target: Target, groups: int, longest: int, confidence: float
+    ) -> None:
+        super().__init__(PRESENCE, target=target, groups=groups)
+        self._noise, self._m, self._longest, self._confidence = noise, noise.symbols, longest, confidence
+        shape = PRESENCE.shape(self._m, longest)
         self._released, self._sum, self._squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._words = np.zeros(longest + 1, dtype=np.int64)
         self._by_group = np.zeros((groups, *shape))
@@ -305,22 +258,14 @@ class Presence(TableEstimator):
     def _group_sums(self) -> list[Floats]:
         return list(self._by_group)
 
-    def finish(self, confidence: float) -> EstimatedTable:
+    def finish(self) -> EstimatedTable:
         """The table, a row for each length that can be estimated."""
-        lengths = [length for length in range(1, self._longest + 1) if self._words[length]]
-        useful = [
-            length for length in lengths if useful_length(self._noise, length, int(self._words[length]), confidence)
-        ]
         listed = np.zeros(self._sum.shape, dtype=np.bool_)
-        listed[useful] = True
-        in_closed_form = Variances.from_squares(self._squares, self._sum)
-        words = np.broadcast_to(self._words[:, None].astype(np.float64), self._sum.shape)
-        return EstimatedTable(
-            released=self._released,
-            estimate=self._sum,
-            variances=in_closed_form if self._target == "file" else self._by_groups(self._sum.size),
-            consistent=np.clip(self._sum, 0.0, words),
-            most=words,
-            listed=listed,
-            leading="length",
-        )
+        for length, words in enumerate(self._words.tolist()):
+            listed[length] = words and length and useful_length(self._noise, length, words, self._confidence)
+        most = np.broadcast_to(self._words[:, None].astype(np.float64), self._sum.shape)
+        consistent = np.clip(self._sum, 0.0, most)
+        return self._table(self._released, self._sum, most=most, consistent=consistent, listed=listed)
+
+    def _closed(self, estimate: Floats) -> Variances:
+        return Variances.from_squares(self._squares, estimate)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,12 +80,17 @@ class Windows:
     symbols: tuple[Codes, ...]
     word: Indices
     row: Indices | None = None
-    """The position, where positions are distinguished."""
+    """The position or the length, where they are distinguished."""
+
+    @property
+    def columns(self) -> tuple[NDArray[np.integer[Any]], ...]:
+        """What tells cells apart: the row, where there are some, and the symbols."""
+        return self.symbols if self.row is None else (self.row, *self.symbols)
 
     def cells(self, symbols: int) -> Indices:
         """The cell of each window in a table with `symbols` columns for each of its symbols."""
-        total = np.zeros(len(self.word), dtype=np.int64) if self.row is None else self.row.astype(np.int64)
-        for each in self.symbols:
+        total = np.zeros(len(self.word), dtype=np.int64)
+        for each in self.columns:
             total = total * symbols + each
         return total
 
@@ -99,8 +104,16 @@ def windows(statistic: Statistic, batch: Batch) -> Windows:
     [[2, 0], [0, 1]]
     >>> [each.tolist() for each in windows(read_statistic("od"), batch).symbols]
     [[2], [1]]
+    >>> windows(read_statistic("lengths"), batch).cells(3).tolist()
+    [3, 0, 1]
     """
     codes, kind = batch.codes, statistic.kind
+    if kind == "lengths":
+        return Windows((), np.arange(len(batch.lengths)), batch.lengths)
+    if kind == "presence":
+        width = int(codes.max(initial=0)) + 1
+        word, symbol = np.divmod(np.unique(batch.word * width + codes), width)
+        return Windows((symbol.astype(codes.dtype),), word, batch.lengths[word])
     if kind in ("visits", "positions"):
         return Windows((codes,), batch.word, batch.position if kind == "positions" else None)
     if kind in ("ngrams", "transitions"):
@@ -347,42 +360,107 @@ def refusal_of_few(units: int, what: str, *, cells: int) -> InputError:
 
 
 Target = Literal["file", "population"]
+CONSERVATIVE = "standard errors are from random groups of sequences, which for the file itself are too large on average"
 
 
-class TableEstimator(ABC):
-    """Sums over words, all of them and by group, until a table is made of them.
+class WordSums(ABC):
+    """Sums over words that are added batch by batch, for all words and by random groups of them.
 
     Parameters
     ----------
-    target
-        "file": these words; "population": what they are a sample of.
     groups
-        How many random groups words are in; 0 where none are needed.
+        How many groups words are in; 0 where none are needed.
     """
 
-    def __init__(self, *, target: Target, groups: int) -> None:
-        self._target, self.groups = target, groups
-        self._sizes = np.zeros(max(groups, 1), dtype=np.int64)
+    def __init__(self, groups: int) -> None:
+        self.groups, self.sizes = groups, np.zeros(max(groups, 1), dtype=np.int64)
 
     def add(self, batch: Batch) -> None:
         """Some more words."""
-        self._sizes += np.bincount(batch.groups, minlength=len(self._sizes))
+        self.sizes += np.bincount(batch.groups, minlength=len(self.sizes))
         self._add(batch)
 
     @abstractmethod
     def _add(self, batch: Batch) -> None:
         """The same for the sums."""
 
+
+class TableEstimator(WordSums):
+    """Sums over words until a table is made of them; what a kind of noise needs of its own are the methods below.
+
+    Parameters
+    ----------
+    statistic
+        What is counted.
+    target
+        "file": these words; "population": what they are a sample of.
+    groups
+        As in `WordSums`.
+    """
+
+    def __init__(self, statistic: Statistic, *, target: Target, groups: int) -> None:
+        super().__init__(groups)
+        self._statistic, self._target = statistic, target
+
+    @abstractmethod
+    def finish(self) -> EstimatedTable:
+        """The table."""
+
     @abstractmethod
     def _group_sums(self) -> list[Floats]:
         """What is estimated from each group of words."""
 
+    def _closed(self, estimate: Floats) -> Variances | None:
+        """The variances for the file itself, in closed form; None where there is none."""
+        del estimate
+        return None
+
+    def _table(self, released: Floats, estimate: Floats, *, most: Floats | float, **more: Any) -> EstimatedTable:
+        """The table with variances in closed form, or else by how much groups differ; transitions as shares.
+
+        `more` are other fields of the table.
+        """
+        if self._statistic.kind == "transitions":
+            self._require_groups(estimate.size)
+            return transition_table(estimate, released, self._group_sums(), self.sizes)
+        variances = self._closed(estimate) if self._target == "file" else None
+        notes: tuple[str, ...] = more.pop("notes", ())
+        if variances is None:
+            self._require_groups(estimate.size)
+            variances = Variances.from_groups(self._group_sums(), self.sizes)
+            notes += (CONSERVATIVE,) if self._target == "file" else ()
+        return EstimatedTable(
+            released=released,
+            estimate=estimate,
+            variances=variances,
+            most=most,
+            notes=notes,
+            **{
+                "consistent": projected(estimate, axes=self._statistic.order),
+                "leading": self._statistic.leading,
+                **more,
+            },
+        )
+
     def _require_groups(self, cells: int) -> None:
         """Refuse a table of so many cells where groups are too few for a variance."""
         if self.groups < LIMITS.now.fewest_groups:
-            raise refusal_of_few(int(self._sizes.sum()), "sequences or clusters", cells=cells)
+            raise refusal_of_few(int(self.sizes.sum()), "sequences or clusters", cells=cells)
 
-    def _by_groups(self, cells: int) -> Variances:
-        """The variances of a table of so many cells, from how much groups differ."""
-        self._require_groups(cells)
-        return Variances.from_groups(self._group_sums(), self._sizes)
+
+def transition_table(estimate: Floats, counts: Floats, sums: list[Floats], sizes: NDArray[np.int64]) -> EstimatedTable:
+    """Shares of pairs among those with the same first symbol; no row where their number is not sure to be above 0.
+
+    Ĉ(a,b)/Ĉ(a,·), by the delta method: the variance of C(a,b) − T(a,b)·C(a,·) over Ĉ(a,·)².
+    """
+    shares = RowShares.of(estimate, sums, sizes)
+    unlisted = int((~shares.listed).sum())
+    return EstimatedTable(
+        released=shares_of_rows(counts),
+        estimate=shares.share,
+        variances=shares.variances,
+        consistent=shares_of_rows(projected(estimate)),
+        most=1.0,
+        listed=np.broadcast_to(shares.listed, estimate.shape),
+        notes=(f"{unlisted} symbols occur too rarely for their transitions to be estimated",) if unlisted else (),
+    )

@@ -15,41 +15,45 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate
-from symveil.estimation.table import EstimatedTable, Variances, projected
+from symveil.estimation.table import Batch, EstimatedTable, Variances, WordSums, projected
 from symveil.laws.event_law import EventLaw
-from symveil.models.alphabet import Codes
 from symveil.models.times import spelled_duration
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
-
-class TimedTables:
+class TimedTables(WordSums):
     """The table of bins × symbols, or of bins alone, from private events that are added batch by batch.
 
-    Without `by_symbol` symbols are not distinguished.
+    The bin of each event is the attribute of a batch, -1 where it has none. `leading` is what bins are called; without
+    `by_symbol` symbols are not distinguished.
 
     >>> from fractions import Fraction
     >>> law = EventLaw.uniform(symbols=2, bins=3, circle=True, rate=Fraction(50))
-    >>> tables = TimedTables(law, by_symbol=True)
-    >>> tables.add(np.array([0, 0, 1], dtype=np.int32), np.array([2, 2, 0]))
-    >>> abs(tables.finish("hour").estimate.round(6)).tolist()
+    >>> tables = TimedTables(law, by_symbol=True, leading="hour")
+    >>> word = (np.array([0, 0, 1], dtype=np.int32), np.array([3]), np.array([0]))
+    >>> tables.add(Batch(*word, attributes=(np.array([2, 2, 0]),)))
+    >>> abs(tables.finish().estimate.round(6)).tolist()
     [[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]]
     """
 
-    def __init__(self, law: EventLaw, *, by_symbol: bool) -> None:
-        self._law, self._by_symbol = law, by_symbol
+    def __init__(self, law: EventLaw, *, by_symbol: bool, leading: str) -> None:
+        super().__init__(groups=0)
+        self._law, self._by_symbol, self._leading = law, by_symbol, leading
         self._counts = np.zeros((law.symbols, law.bins), dtype=np.int64)
 
-    def add(self, codes: Codes, bins: Indices) -> None:
-        """Some more events that have a bin."""
-        cells = np.bincount(codes.astype(np.int64) * self._law.bins + bins, minlength=self._counts.size)
-        self._counts += cells.reshape(self._counts.shape)
+    def _add(self, batch: Batch) -> None:
+        (bins,) = batch.attributes
+        codes = batch.codes.astype(np.int64) if self._by_symbol else np.zeros(len(bins), dtype=np.int64)
+        cells = (codes * self._law.bins + bins)[bins >= 0]
+        self._counts += np.bincount(cells, minlength=self._counts.size).reshape(self._counts.shape)
+
+    @property
+    def events(self) -> int:
+        """How many events have a bin."""
+        return int(self._counts.sum())
 
     @staticmethod
     def usable(law: EventLaw, events: int, *, by_symbol: bool) -> bool:
@@ -61,10 +65,9 @@ class TimedTables:
         """The smallest factor by which noise multiplies a part of the table."""
         return law.least_factor() if by_symbol else float(law.factors()[0].min())
 
-    def finish(self, leading: str) -> EstimatedTable:
-        """The table; `leading` is what its first axis counts."""
+    def finish(self) -> EstimatedTable:
+        """The table."""
         law, counts = self._law, self._counts.astype(np.float64)
-        events = float(counts.sum())
         mean = np.linalg.inv(law.matrices()[0])
         if self._by_symbol and law.symbols > 1:
             rest = np.linalg.inv(law.matrices()[1])
@@ -83,8 +86,8 @@ class TimedTables:
             estimate=estimate,
             variances=Variances.from_squares(squares, estimate),
             consistent=projected(estimate),
-            most=events,
-            leading=leading,
+            most=float(self.events),
+            leading=self._leading,
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, InputError, ParameterError, SymveilError
-from symveil.estimation.table import Batch, random_groups
+from symveil.estimation.table import Batch, WordSums, random_groups
 from symveil.formats.manifest import (
     alphabet_digest,
     checked_manifest,
@@ -138,6 +138,9 @@ def _described(source: Any, manifest: str | Path | None) -> tuple[dict[str, Any]
 
 _COSTS_NOTHING = "it costs no privacy: only the private file and its manifest were read"
 _NOT_OF_ONE = "it is about all released sequences together, and says nothing about a single one"
+
+
+Sums = TypeVar("Sums", bound=WordSums)
 
 
 class PrivateFile:
@@ -332,6 +335,12 @@ class PrivateFile:
                 f"{self.manifest_file}: $.counts.released", expected="the number of sequences in the file",
                 found="another one",
             )  # fmt: skip
+
+    def into(self, sums: Sums, *, timed: bool = False) -> Sums:
+        """The sums with all words added, in as many groups as they have."""
+        for batch in self.batches(sums.groups, timed=timed):
+            sums.add(batch)
+        return sums
 
     def words(self) -> Iterator[tuple[Codes, Lengths]]:
         """The words without groups."""

@@ -14,6 +14,7 @@ import numpy as np
 from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import InputError, ParameterError
 from symveil.estimation.edit_tables import EditLengths, EditNoise, EditTables, lengths_can_be_estimated
+from symveil.estimation.iterated import OwnStatistic
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.named_table import Estimate, Method
 from symveil.estimation.statistics import Statistic, read_statistic
@@ -29,11 +30,11 @@ from symveil.release.spec import LocalSpec
 from symveil.tasks.estimate_runs import (
     DURATIONS,
     TIMED,
-    OwnStatistic,
     chain_table,
     estimate_times,
     iterated_vectors,
     run_table,
+    table_shape,
 )
 from symveil.tasks.limits import LIMITS as TASK_LIMITS
 
@@ -204,17 +205,13 @@ def _free(released: PrivateFile, wanted: Statistic, target: Target, confidence: 
     if wanted.kind == "lengths":
         assumptions.append("lengths are public in this release, and exact")
         lengths = LengthTable(target=target, groups=group_count(released.units(), 2000))
-        for batch in released.batches(lengths.groups):
-            lengths.add(batch)
-        return _named(released, wanted, lengths.finish(), target, confidence, assumptions)
+        return _named(released, wanted, released.into(lengths).finish(), target, confidence, assumptions)
     noise = noise_of(released.release, released.document)
     if wanted.kind == "presence":
         table, notes = _presence(released, noise, target, confidence)
-        assumptions += notes
     else:
         table, notes = _counted(released, wanted, noise, target)
-        assumptions += notes
-    return _named(released, wanted, table, target, confidence, assumptions)
+    return _named(released, wanted, table, target, confidence, assumptions + notes)
 
 
 def _on_model(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
@@ -258,16 +255,8 @@ def _named(
 def _counted(
     released: PrivateFile, requested: Statistic, noise: SubstitutionNoise, target: Target
 ) -> tuple[EstimatedTable, list[str]]:
-    longest = 0
-    if requested.kind == "positions":
-        longest = max((row["lengths"][1] or 0 for row in released.document["classes"]), default=0)
-        cells = longest * noise.symbols
-    else:
-        cells = int(noise.symbols) ** requested.order
-    if cells > TASK_LIMITS.now.table_cells:
-        raise ParameterError(
-            "statistic", expected=f"a table of at most {TASK_LIMITS.now.table_cells:,} cells", found=f"{cells:,} cells"
-        )
+    shape = table_shape(released, requested)
+    longest = shape[0] if requested.leading else 0
     numbers = SubstitutionTables.numbers_per_group(requested, noise, longest=longest)
     groups = group_count(released.units(), numbers)
     tables = SubstitutionTables(requested, noise, target=target, groups=groups, longest=longest)
@@ -357,15 +346,13 @@ def _presence(
         )
     longest = max(known)
     groups = group_count(released.units(), (longest + 1) * noise.symbols)
-    table = Presence(noise, target=target, groups=groups, longest=longest)
-    for batch in released.batches(groups):
-        table.add(batch)
+    table = released.into(Presence(noise, target=target, groups=groups, longest=longest, confidence=confidence))
     sequences = sum(lengths[length] for length in known)
     rest = sum(count for length, count in lengths.items() if length) - sequences
     notes = []
     if rest:
         notes.append(f"{rest} sequences are left out: for their lengths intervals would be of no use")
-    return table.finish(confidence), notes
+    return table.finish(), notes
 
 
 def _length_counts(released: PrivateFile) -> Counter[int]:
@@ -397,9 +384,7 @@ def _edited(released: PrivateFile, wanted: Statistic, target: Target, confidence
             f"said about {wanted.name} from this release; {_enough_epsilon(released, _keeps_enough)}"
         )
     groups = max(1, group_count(released.units(), int(m**wanted.order)))
-    tables = EditTables(wanted, noise, target=target, groups=groups)
-    for batch in released.batches(groups):
-        tables.add(batch)
+    tables = released.into(EditTables(wanted, noise, target=target, groups=groups))
     return _named(released, wanted, tables.finish(), target, confidence, assumptions)
 
 
@@ -407,9 +392,7 @@ def _edited_lengths(
     released: PrivateFile, wanted: Statistic, target: Target, confidence: float, channel: ChannelParameters
 ) -> Estimate:
     groups = max(1, group_count(released.units(), 1))
-    lengths = EditLengths(channel, target=target, groups=groups)
-    for batch in released.batches(groups):
-        lengths.add(batch)
+    lengths = released.into(EditLengths(channel, target=target, groups=groups, confidence=confidence))
     if not lengths_can_be_estimated(channel, lengths.released, confidence):
 
         def enough(release: LocalSpec) -> bool:
@@ -424,7 +407,7 @@ def _edited_lengths(
             f"than a tenth of the sequences for some length, found {float(channel.deletion):.2g} deleted: nothing can "
             f"be said about lengths from this release; {_enough_epsilon(released, enough)}"
         )
-    return _named(released, wanted, lengths.finish(confidence), target, confidence, released.assumptions())
+    return _named(released, wanted, lengths.finish(), target, confidence, released.assumptions())
 
 
 def _parameters(release: LocalSpec) -> ChannelParameters | None:
