@@ -15,6 +15,7 @@ import pytest
 import symveil as sv
 from symveil.errors import AlphabetError, FileError
 from symveil.formats import reading
+from symveil.formats.models.model_files import load_model
 from symveil.formats.sequences import xes, xes_writer
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.rows_parquet import ParquetRows
@@ -74,6 +75,21 @@ def test_gzip_bombs(tmp_path, kind, monkeypatch):
     assert (tmp_path / name).stat().st_size < 20_000
     with pytest.raises(FileError, match="unpacks to at most 200 times its size"):
         list(open_sequences(tmp_path / name).records())
+
+
+MODEL_BOMBS = {
+    "transitions": ("m.tra.gz", b"dtmc\n", b"0 0 1\n" * 8192),
+    "states": ("m.fsm.gz", b"1\n\na 0 9000000\n", b"go a c o\n" * 8192),
+    "table": ("m.csv.gz", b"from,to\n", b"a,b\n" * 8192),
+}
+
+
+@pytest.mark.parametrize("kind", MODEL_BOMBS)
+def test_gzip_bombs_that_are_models(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)
+    bomb(tmp_path / MODEL_BOMBS[kind][0], *MODEL_BOMBS[kind][1:], 60)
+    with pytest.raises(FileError, match="unpacks to at most 200 times its size"):
+        load_model(tmp_path / MODEL_BOMBS[kind][0])
 
 
 @pytest.mark.parametrize("kind", ["one cell", "parquet"])

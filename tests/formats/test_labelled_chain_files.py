@@ -249,3 +249,20 @@ def test_packed_files_of_storm(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(FileError, match=message):
             load_model(tmp_path / name)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".xz"])
+def test_files_beside_each_other_are_packed_alike_and_keep_their_letters(tmp_path: Path, packed: str) -> None:
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[packed]
+    (tmp_path / f"Die.tra{packed}").write_bytes(pack(TRA.encode()))
+    (tmp_path / f"Die.lab{packed}").write_bytes(pack(LAB.encode()))
+    chain = load_labelled_chain(tmp_path / f"Die.tra{packed}")
+    assert chain.labels == ("", "heads+odd", "odd")
+    assert load_labelled_chain(tmp_path / f"Die.lab{packed}") == chain
+
+
+def test_a_wrong_sum_in_a_drn_file_is_in_the_last_line_of_its_state(tmp_path: Path) -> None:
+    text = "@type: DTMC\n@nr_states\n2\n@model\nstate 0 init a\n action 0\n  0 : 0.5\n  1 : 0.4\nstate 1 b\n"
+    (tmp_path / "m.drn").write_text(f"{text} action 0\n  1 : 1\n")
+    with pytest.raises(ModelError, match=r"m\.drn: line 8: expected the probabilities of state '0' to sum to 1"):
+        load_labelled_chain(tmp_path / "m.drn")

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
 from symveil.errors import FileError, ModelError, ParameterError, either, reason
 from symveil.storage.files import open_regular
@@ -27,6 +27,7 @@ _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _XZ_MEMORY = 128 * 1024 * 1024  # what a file may ask for before its first byte is unpacked; xz -9 asks for 65 MiB
 _MEBIBYTE = 1024 * 1024
 _PIECE = 64 * 1024
+_PACKED = re.compile(r"\.(gz|xz)$", re.IGNORECASE)
 _LONGEST_LINE = 64 * _MEBIBYTE  # characters
 LONGEST_CELL = 131_072
 LONGEST_SEQUENCE_CELL = _LONGEST_LINE
@@ -49,6 +50,23 @@ def suffix(path: Path) -> str:
     return Path(name).suffix
 
 
+def stem(path: Path) -> str:
+    """The name of a file without its ending, and without that of its packing.
+
+    >>> stem(Path("die.tra")), stem(Path("Die.TRA.gz")), stem(Path("die.small.tra.xz"))
+    ('die', 'Die', 'die.small')
+    """
+    return _PACKED.sub("", path.name).rpartition(".")[0]
+
+
+def beside(path: Path, ending: str) -> Path | None:
+    """The file of the same name with another ending, where there is one: packed like this one, plain, or packed."""
+    own = _PACKED.search(path.name)
+    packings = dict.fromkeys((own[0] if own else "", "", ".gz", ".xz"))
+    candidates = (path.with_name(f"{stem(path)}{ending}{packing}") for packing in packings)
+    return next((candidate for candidate in candidates if candidate.exists()), None)
+
+
 def wrong_suffix(path: Path, known: Sequence[str]) -> FileError:
     """The refusal of a file whose name promises a kind that is not read or written here."""
     return FileError(
@@ -56,41 +74,15 @@ def wrong_suffix(path: Path, known: Sequence[str]) -> FileError:
     )
 
 
-class _XzFile(io.RawIOBase):
-    """What an xz file unpacks to, one stream after the other."""
+class Pieces(io.RawIOBase):
+    """Bytes that come in pieces as an open file; what making a piece raises, reading raises.
 
-    def __init__(self, packed: BinaryIO) -> None:
-        self._packed, self._stream = packed, self._new_stream()
+    >>> io.BufferedReader(Pieces(iter([b"ab", b"", b"c"]))).read()
+    b'abc'
+    """
 
-    @staticmethod
-    def _new_stream() -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        """The next bytes."""
-        while True:
-            if self._stream.eof:
-                rest = self._stream.unused_data.lstrip(b"\0") or self._packed.read(_PIECE).lstrip(b"\0")
-                if not rest:
-                    return 0
-                self._stream = self._new_stream()
-            else:
-                rest = self._packed.read(_PIECE) if self._stream.needs_input else b""
-                if self._stream.needs_input and not rest:
-                    raise EOFError
-            if piece := self._stream.decompress(rest, len(buffer)):
-                buffer[: len(piece)] = piece
-                return len(piece)
-
-
-class _Unpacked(io.RawIOBase):
-    """What a packed file unpacks to, refused once it is a bomb: in bounded memory, and before it fills a disk."""
-
-    def __init__(self, path: Path, packed: BinaryIO, most_times: int | None, *, xz: bool = False) -> None:
-        self._path, self._most_times = path, most_times
-        self._size = path.stat().st_size
-        self._file: Any = _XzFile(packed) if xz else gzip.GzipFile(fileobj=packed)
-        self._done = 0
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, memoryview(b"")
 
     def readable(self) -> bool:
         """It is."""
@@ -98,15 +90,60 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
         """The next bytes."""
-        size = int(self._file.readinto(buffer))
-        self._done += size
-        if self._most_times is not None and self._done > max(_SUSPICIOUS_FROM, self._most_times * self._size):
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(piece)
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+
+def opened_pieces(pieces: Iterator[bytes]) -> BinaryIO:
+    """Bytes that come in pieces as a file that can be read and looked ahead in."""
+    return cast("BinaryIO", io.BufferedReader(Pieces(pieces)))
+
+
+def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+    """What is left of an open file, a piece at a time."""
+    return iter(lambda: file.read(_PIECE), b"")
+
+
+def _xz_pieces(packed: BinaryIO) -> Iterator[bytes]:
+    """What an xz file unpacks to, one stream after the other."""
+
+    def new_stream() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+    stream = new_stream()
+    while True:
+        if stream.eof:
+            rest = stream.unused_data.lstrip(b"\0") or packed.read(_PIECE).lstrip(b"\0")
+            if not rest:
+                return
+            stream = new_stream()
+        else:
+            rest = packed.read(_PIECE) if stream.needs_input else b""
+            if stream.needs_input and not rest:
+                raise EOFError
+        if piece := stream.decompress(rest, _PIECE):
+            yield piece
+
+
+def _unpacked(path: Path, packed: BinaryIO, most_times: int | None, *, is_xz: bool) -> Iterator[bytes]:
+    """What a packed file unpacks to, refused once it is a bomb: in bounded memory, and before it fills a disk."""
+    size, done = path.stat().st_size, 0
+    unzipped = gzip.GzipFile(fileobj=packed)
+    for piece in _xz_pieces(packed) if is_xz else iter(lambda: unzipped.read1(_PIECE), b""):
+        done += len(piece)
+        if most_times is not None and done > max(_SUSPICIOUS_FROM, most_times * size):
             raise FileError(
-                str(self._path),
-                expected=f"a gzip file that unpacks to at most {self._most_times} times its size",
+                str(path),
+                expected=f"a gzip file that unpacks to at most {most_times} times its size",
                 found="more; raise `gzip_ratio` if it is no bomb",
             )
-        return size
+        yield piece
 
 
 @contextmanager
@@ -133,8 +170,7 @@ def open_bytes(
             begin = file.peek(len(_XZ))
             is_xz = begin.startswith(_XZ)
             packed = is_xz or begin.startswith(_GZIP)
-            unpacked = _Unpacked(path, file, most_times, xz=is_xz) if packed else file
-            yield cast("BinaryIO", io.BufferedReader(unpacked)) if packed else file
+            yield opened_pieces(_unpacked(path, file, most_times, is_xz=is_xz)) if packed else file
         except FileError:
             raise
         except UnicodeDecodeError:
@@ -199,7 +235,7 @@ def other_encoding(head: bytes, wrong: bytes) -> str:
 
 
 def read_lines(
-    path: Path, *, what: str, most_times: int | None = None, opened: Callable[[BinaryIO], None] | None = None
+    path: Path, *, what: str, most_times: int | None = MOST_TIMES, opened: Callable[[BinaryIO], None] | None = None
 ) -> Generator[str]:
     """The lines of a UTF-8 file with their ends, one at a time; a line without an end is refused in time."""
     with open_bytes(path, what=what, most_times=most_times, opened=opened) as file:
@@ -264,7 +300,7 @@ def csv_rows(
     path: Path,
     *,
     what: str,
-    most_times: int | None = None,
+    most_times: int | None = MOST_TIMES,
     opened: Callable[[BinaryIO], None] | None = None,
     longest_cell: int = LONGEST_CELL,
     delimiter: str | None = None,
@@ -337,35 +373,40 @@ _ROW = re.compile(r"transitions\[(\d+)\]")
 
 
 @contextmanager
-def placed(location: Callable[[str], str]) -> Iterator[None]:
-    """Inside the block a model is built; `location` turns where it went wrong in the model into where in the file.
+def placed(
+    file: object,
+    rows: Callable[[int], str] | None = None,
+    *,
+    wrong_sum: Callable[[], int | None] = lambda: None,
+    joint: str = ": ",
+) -> Iterator[None]:
+    """Inside the block a model is built; an error says where in the file something is wrong, not where in the model.
 
-    >>> with placed(lambda where: f"roads.json: $.{where}"):
+    `file` is what messages call the file, and `rows` the row of a transition by its number; `wrong_sum` is the last row
+    of a state whose probabilities do not sum to 1.
+
+    >>> with placed("roads.json: $", joint="."):
     ...     raise ModelError("initial", expected="a state", found="none")
     Traceback (most recent call last):
     symveil.errors.ModelError: roads.json: $.initial: expected a state, found none
+    >>> with placed("t.csv", ["t.csv: line 2", "t.csv: line 3"].__getitem__):
+    ...     raise ModelError("transitions[1][2]", expected="a probability", found="none")
+    Traceback (most recent call last):
+    symveil.errors.ModelError: t.csv: line 3: expected a probability, found none
     """
     try:
         yield
     except ModelError as error:
-        where = location(error.where)
+        row = _ROW.match(error.where)
+        number = int(row[1]) if row else wrong_sum() if error.where == "transitions" else None
+        where = error.where
+        if rows is not None and number is not None:
+            where = rows(number)
+        elif not where.startswith(str(file)):
+            where = f"{file}{joint}{where}"
         error.args = (where + str(error).removeprefix(error.where),)
         error.where = where
         raise
-
-
-def row_location(where: str, rows: Callable[[int], str], *, file: Path) -> str:
-    """The place in a file of rows: that of the transition that was wrong, by its number, or the file as a whole.
-
-    >>> row_location("transitions[1][2]", ["t.csv: line 2", "t.csv: line 3"].__getitem__, file=Path("t.csv"))
-    't.csv: line 3'
-    >>> row_location("initial", [].__getitem__, file=Path("t.csv"))
-    't.csv: initial'
-    """
-    row = _ROW.match(where)
-    if row:
-        return rows(int(row[1]))
-    return where if where.startswith(str(file)) else f"{file}: {where}"
 
 
 Apostrophes = Literal["none", "written", "read"]

@@ -308,7 +308,7 @@ def read_dot_file(path: Path, *, notes: list[str] | None = None) -> Drawn:
     initial = list(dict.fromkeys(target for source, target, _ in graph.edge_list() if source in starts))
     labelled = graph.directed and any(values.get(LABEL) for _, _, values in edges)
     odds = any(name in values for _, _, values in edges for name in ATTRIBUTES)
-    with placed(lambda where: f"{path}: {where}"):
+    with placed(path):
         if labelled and (initial or not odds):
             model = _system(nodes, edges, initial, odds=odds, notes=sentences)
         else:

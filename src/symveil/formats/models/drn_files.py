@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from symveil.errors import FileError
 from symveil.formats.models.lines import Line, is_index
@@ -40,7 +40,7 @@ from symveil.formats.models.prism_explicit import (
     explicit_chain,
     require_label_names,
 )
-from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes, placed, row_location
+from symveil.formats.reading import MOST_TIMES, lines_of, not_utf8, open_bytes, opened_pieces
 from symveil.models.labelled_chain import LabelledChain, read_valuation
 
 _BLOCK = 512
@@ -49,24 +49,14 @@ _REGULAR = (b"0", b"\0")
 _PIECE = 64 * 1024
 
 
-class _Member(io.RawIOBase):
+def _member(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The next bytes of a file, so many and no more."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file, self._left = file, size
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        """The next bytes."""
-        content = self._file.read(min(len(buffer), self._left, _PIECE))
-        if self._left and not content and len(buffer):
+    while size:
+        piece = file.read(min(size, _PIECE))
+        if not piece:
             raise EOFError
-        self._left -= len(content)
-        buffer[: len(content)] = content
-        return len(content)
+        size -= len(piece)
+        yield piece
 
 
 def unarchived(file: BinaryIO, path: Path, ending: str) -> BinaryIO:
@@ -87,7 +77,7 @@ def unarchived(file: BinaryIO, path: Path, ending: str) -> BinaryIO:
             raise FileError(str(path), expected=f"an archive with one {ending} file", found="a damaged archive")
         size, name = int(digits, 8), header[:100].split(b"\0")[0].decode(errors="replace")
         if header[156:157] in _REGULAR and name.lower().endswith(ending):
-            return cast("BinaryIO", io.BufferedReader(_Member(file, size)))
+            return opened_pieces(_member(file, size))
         left = -(-size // _BLOCK) * _BLOCK
         while left and (skipped := file.read(min(left, _PIECE))):
             left -= len(skipped)
@@ -130,22 +120,17 @@ def read_drn(
         raise FileError(str(path), expected="a @model with at least one state", found="none")
     for (_, target, _), number in zip(drn.rows, drn.line_numbers, strict=True):
         Line(path, number, target).state(target, len(drn.labels))
-    own = StateLabels.of(drn.labels)
     valuations = _valuations(path, drn)
-    declared = declarations_beside(path) if valuations is not None else None
-    own.add(label_states or {}, where=str(path))
-    if not (declared and declared[1].observable):
-        own.require_seen(path)
-    with placed(lambda where: row_location(where, lambda row: f"{path}: line {drn.line_numbers[row]}", file=path)):
-        return explicit_chain(
-            len(drn.labels),
-            drn.rows,
-            own,
-            own.shown(),
-            valuations=valuations,
-            declared=declared,
-            notes=notes,
-        )
+    return explicit_chain(
+        path,
+        drn.rows,
+        StateLabels.of(drn.labels),
+        location=lambda row: f"{path}: line {drn.line_numbers[row]}",
+        label_states=label_states,
+        valuations=valuations,
+        declared=declarations_beside(path, valuations),
+        notes=notes,
+    )
 
 
 def _parsed(path: Path, lines: Iterator[Line]) -> _Drn:

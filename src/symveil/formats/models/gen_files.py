@@ -233,7 +233,7 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
             "statements about infinite runs (acceptance, fairness) were left out: opacity is about finite ones"
         )
     controllable = [name for name, event in events.items() if event.flags & _CONTROLLABLE]
-    with placed(lambda where: f"{file}: {where}"):
+    with placed(file):
         return LogicalSystem.from_transitions(
             list(dict.fromkeys(moves)),
             initial=list(dict.fromkeys(initial)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
@@ -22,46 +22,6 @@ from symveil.models.names import shown
 _KIND = re.compile(r"#\s*Transitions \(([A-Za-z]+)\)")
 _LARGEST_FILE = 64 * 1024 * 1024  # characters
 _NUMBER = re.compile(r"[-+.0-9][-+.0-9eE/]*")
-
-
-def numbered_lines(path: Path, *, what: str) -> Generator[tuple[int, str]]:
-    """The lines of a text file without their ends, counted from 1; refused where there is too much of it."""
-    room = _LARGEST_FILE
-    with closing(read_lines(path, what=what)) as lines:
-        for number, line in enumerate(lines, start=1):
-            room -= len(line)
-            if room < 0:
-                raise FileError(
-                    str(path), expected=f"a {what} of at most {_LARGEST_FILE} characters", found="a larger file"
-                )
-            yield number, line.rstrip("\r\n")
-
-
-def split_cells(line: str, fits: Callable[[list[str]], bool], *, form: str, where: str) -> list[str]:
-    """The cells of a line, split at tabs or at blanks, whichever fits; `form` is what messages call the right form.
-
-    >>> def three(cells): return len(cells) == 3
-    >>> split_cells("go  idle\\t1", three, form="three cells", where="line 4")
-    ['go', 'idle', '1']
-    >>> split_cells("go\\tidle and waiting\\t1", three, form="three cells", where="line 4")
-    ['go', 'idle and waiting', '1']
-    >>> split_cells("go idle", three, form="three cells", where="line 4")
-    Traceback (most recent call last):
-    symveil.errors.ModelError: line 4: expected three cells, found 'go idle'
-    """
-    at_blanks = line.split()
-    at_tabs = [cell.strip() for cell in line.split("\t") if cell.strip()]
-    if "\t" not in line or at_tabs == at_blanks or not fits(at_tabs):
-        if fits(at_blanks):
-            return at_blanks
-        raise ModelError(where, expected=form, found=shown(line.strip()))
-    if fits(at_blanks):
-        raise ModelError(
-            where,
-            expected=f"{form}, with tabs between the cells or with blanks",
-            found="both, which can be read in two ways",
-        )
-    return at_tabs
 
 
 def is_number(cell: str) -> bool:
@@ -75,7 +35,7 @@ def is_number(cell: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without blanks at its ends, and where it stands.
+    """A line without its end, and where it stands.
 
     >>> line = Line(Path("die.tra"), 2, "0 1 one half")
     >>> str(line.refusal("source, target and probability"))
@@ -101,20 +61,60 @@ class Line:
             raise self.refusal(f"a state below {count}", cell.strip())
         return int(cell)
 
+    def cells(self, fits: Callable[[list[str]], bool], *, form: str) -> list[str]:
+        """The cells, split at tabs or at blanks, whichever fits; `form` is what messages call the right form.
+
+        >>> def three(cells): return len(cells) == 3
+        >>> Line(Path("plant.fsm"), 4, "go  idle\\t1").cells(three, form="three cells")
+        ['go', 'idle', '1']
+        >>> Line(Path("plant.fsm"), 4, "go\\tidle and waiting\\t1").cells(three, form="three cells")
+        ['go', 'idle and waiting', '1']
+        >>> Line(Path("plant.fsm"), 4, "go idle").cells(three, form="three cells")
+        Traceback (most recent call last):
+        symveil.errors.ModelError: plant.fsm: line 4: expected three cells, found 'go idle'
+        """
+        at_blanks = self.text.split()
+        at_tabs = [cell.strip() for cell in self.text.split("\t") if cell.strip()]
+        if "\t" not in self.text or at_tabs == at_blanks or not fits(at_tabs):
+            if fits(at_blanks):
+                return at_blanks
+            raise ModelError(self.where, expected=form, found=shown(self.text.strip()))
+        if fits(at_blanks):
+            raise ModelError(
+                self.where,
+                expected=f"{form}, with tabs between the cells or with blanks",
+                found="both, which can be read in two ways",
+            )
+        return at_tabs
+
+
+def numbered_lines(path: Path, *, what: str, any_size: bool = False) -> Generator[Line]:
+    """The lines of a text file, counted from 1; refused where there is too much of it, or where it is a bomb."""
+    size = 0
+    with closing(read_lines(path, what=what)) as lines:
+        for number, line in enumerate(lines, start=1):
+            size += len(line)
+            if size > _LARGEST_FILE and not any_size:
+                raise FileError(
+                    str(path), expected=f"a {what} of at most {_LARGEST_FILE} characters", found="a larger file"
+                )
+            yield Line(path, number, line.rstrip("\r\n"))
+
 
 def exported_lines(path: Path, *, what: str) -> Iterator[Line]:
-    """The lines that say something; comments of PRISM's, which begin with a blank #, left out.
+    """The lines that say something, without blanks at their ends; comments of PRISM's, which begin with a blank #, left
+    out.
 
     A comment that says what PRISM has exported is believed: rates of continuous time may look like probabilities.
     """
-    with closing(read_lines(path, what=what)) as lines:
-        for number, text in enumerate(lines, start=1):
-            line = Line(path, number, text.strip())
-            kind = _KIND.match(line.text)
+    with closing(numbered_lines(path, what=what, any_size=True)) as lines:
+        for line in lines:
+            text = line.text.strip()
+            kind = _KIND.match(text)
             if kind and kind[1].upper() != "DTMC":
                 raise line.refusal("a Markov chain, DTMC", kind[1][:40])
-            if line.text and not line.text.startswith("# ") and line.text != "#":
-                yield line
+            if text and not text.startswith("# ") and text != "#":
+                yield line if text == line.text else replace(line, text=text)
 
 
 def is_index(text: str) -> bool:

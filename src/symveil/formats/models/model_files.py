@@ -16,7 +16,7 @@ from symveil.formats.models.prism_explicit import SUFFIX as PRISM_SUFFIX
 from symveil.formats.models.state_blocks import read_fsm, read_pfa, read_stoc
 from symveil.formats.models.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod
-from symveil.formats.reading import read_text, suffix, wrong_suffix
+from symveil.formats.reading import beside, read_text, stem, suffix, wrong_suffix
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 from symveil.storage.files import write_text
@@ -99,7 +99,7 @@ def load_model(
         model = _SYSTEM_READERS[kind](file, notes=sentences)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
         beside = None if labels is None else Path(labels)
-        model = read_prism(_transitions_of(file), labels=beside, label_states=label_states, notes=sentences)
+        model = read_prism(_transitions_of(file, kind), labels=beside, label_states=label_states, notes=sentences)
     elif kind == DRN_SUFFIX:
         model = read_drn(file, label_states=label_states, notes=sentences)
     elif kind == UMB_SUFFIX:
@@ -160,11 +160,11 @@ def load_labelled_chain(
     return model
 
 
-def _transitions_of(file: Path) -> Path:
+def _transitions_of(file: Path, kind: str) -> Path:
     """A `.lab` file stands for the `.tra` file beside it."""
-    if suffix(file) == PRISM_SUFFIX:
+    if kind == PRISM_SUFFIX:
         return file
-    return file.with_name(file.name.lower().removesuffix(".gz").removesuffix(LABEL_SUFFIX) + PRISM_SUFFIX)
+    return beside(file, PRISM_SUFFIX) or file.with_name(stem(file) + PRISM_SUFFIX)
 
 
 def save_model(model: AnyModel, path: str | Path) -> None:

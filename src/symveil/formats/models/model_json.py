@@ -64,7 +64,7 @@ def parse_model(text: str, *, name: str = "model", notes: list[str] | None = Non
     root = f"{name}: $"
     members = read_members(parse_json(text, where=name), where=root, expected="an object")
     read = _READERS[_kind(members, root=root)]
-    with placed(lambda where: where if where.startswith(root) else f"{root}.{where}"):
+    with placed(root, joint="."):
         return read(members, root, notes)
 
 

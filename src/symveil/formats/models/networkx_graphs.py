@@ -133,7 +133,7 @@ _LARGEST_FILE = 64 * 1024 * 1024
 def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
     """The chain in a GraphML file."""
     graph = read_graphml(path)
-    with placed(lambda where: f"{path}: {where}"):
+    with placed(path):
         return from_networkx(graph, notes=notes)
 
 

@@ -26,7 +26,7 @@ reads, or use PRISM-Leak.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -34,7 +34,7 @@ from pathlib import Path
 
 from symveil.errors import FileError
 from symveil.formats.models.lines import Line, exported_lines, is_index
-from symveil.formats.reading import placed, read_text, suffix
+from symveil.formats.reading import beside, placed, read_text, stem, suffix
 from symveil.models.labelled_chain import LabelledChain, spelled_valuation
 from symveil.models.markov_chain import read_probability, rounded_sums
 from symveil.numbers.rationals import Number
@@ -134,17 +134,18 @@ def read_declarations(text: str, *, where: str) -> Declarations:
     return Declarations(tuple(seen), tuple(hidden))
 
 
-def declarations_beside(path: Path) -> tuple[Path, Declarations] | None:
-    """The declarations of the program beside an exported file, where there is one that has some."""
-    stem = re.sub(r"\.\w+(\.gz)?$", "", path.name)
-    for ending in PROGRAM_SUFFIXES:
-        for name in dict.fromkeys((f"{stem}{ending}", stem if stem.endswith(ending) else "")):
-            program = path.with_name(name) if name else path
-            if name and program.is_file():
-                declared = read_declarations(
-                    read_text(program, what="PRISM program", at_most=_LARGEST_FILE), where=str(program)
-                )
-                return (program, declared) if declared.observable or declared.secret else None
+def declarations_beside(path: Path, valuations: Valuations | None) -> tuple[Path, Declarations] | None:
+    """The declarations of the program beside an exported file, where there is one that has some.
+
+    They are about variables: where the values of the states are not known, none is looked for.
+    """
+    for ending in PROGRAM_SUFFIXES if valuations is not None else ():
+        own = path.with_name(stem(path))  # PRISM may keep the ending: die.pm.tra
+        program = beside(path, ending) or (own if own.suffix == ending and own.is_file() else None)
+        if program is not None:
+            text = read_text(program, what="PRISM program", at_most=_LARGEST_FILE)
+            declared = read_declarations(text, where=str(program))
+            return (program, declared) if declared.observable or declared.secret else None
     return None
 
 
@@ -217,11 +218,11 @@ def read_prism(
     `label_states` are labels that no file has, with the numbers of their states.
     """
     count, rows, line_numbers = _read_transitions(path, notes)
-    of_states = _beside(path, STATE_SUFFIX)
+    of_states = beside(path, STATE_SUFFIX)
     valuations = None if of_states is None else read_states(of_states, count)
-    declared = None if labels is not None else declarations_beside(path)
-    label_file = labels or _beside(path, LABEL_SUFFIX)
-    by_values = valuations is not None and declared is not None and declared[1].observable
+    declared = None if labels is not None else declarations_beside(path, valuations)
+    label_file = labels or beside(path, LABEL_SUFFIX)
+    by_values = declared is not None and declared[1].observable
     rewards = label_file is not None and suffix(label_file) == REWARD_SUFFIX
     if label_states and (by_values or rewards):
         actual = "rewards" if rewards else "a program that declares observable variables"
@@ -229,54 +230,74 @@ def read_prism(
     if label_file is None and not by_values and not label_states:
         raise FileError(
             str(path),
-            expected=f"its labels beside it, in {_stem(path)}.lab",
+            expected=f"its labels beside it, in {stem(path)}.lab",
             found="no such file; a .sta file and a program that declares observable variables do as well, or name "
             "states with `label_states`",
         )
     own = StateLabels.of([set() for _ in range(count)])
     if label_file is not None and not rewards:
         own = read_labels(label_file, count)
-    own.add(label_states or {}, where=str(path))
-    if not by_values and not rewards:
-        own.require_seen(label_file or path)
-    shown = read_rewards(label_file, count) if label_file is not None and rewards else own.shown()
-    with placed(lambda where: f"{path}: {_line(where, rows, line_numbers)}"):
-        return explicit_chain(count, rows, own, shown, valuations=valuations, declared=declared, notes=notes)
+    return explicit_chain(
+        path,
+        rows,
+        own,
+        location=lambda row: f"{path}: line {line_numbers[row]}",
+        label_states=label_states,
+        label_file=label_file,
+        rewards=read_rewards(label_file, count) if label_file is not None and rewards else None,
+        valuations=valuations,
+        declared=declared,
+        notes=notes,
+    )
 
 
 def explicit_chain(
-    count: int,
+    path: Path,
     rows: list[Row],
     own: StateLabels,
-    shown: list[str],
     *,
+    location: Callable[[int], str],
+    label_states: Mapping[str, Sequence[int | str]] | None,
+    label_file: Path | None = None,
+    rewards: list[str] | None = None,
     valuations: Valuations | None,
-    declared: tuple[Path, Declarations] | None = None,
+    declared: tuple[Path, Declarations] | None,
     notes: list[str],
 ) -> LabelledChain:
-    """The chain of numbered states; named by their values where these are known."""
+    """The chain of numbered states; named by their values where these are known.
+
+    What is seen of a state: the variables that are declared observable, else its reward, else its labels. `location` is
+    what messages call a row.
+    """
+    own.add(label_states or {}, where=str(path))
+    count = len(own.sets)
     names = [str(state) for state in range(count)] if valuations is None else valuations.names()
+    shown = own.shown() if rewards is None else rewards
     related: list[tuple[str, str]] = []
+    seen_by_values = False
     if declared is not None and valuations is not None:
         program, declarations = declared
         _require_variables(declarations, valuations, program)
-        if declarations.observable:
+        if seen_by_values := bool(declarations.observable):
             shown = [valuations.part(state, declarations.observable) for state in range(count)]
             notes.append(f"what is seen are the variables that {program.name} declares observable")
         if declarations.secret:
             related = _related(declarations, valuations, own.initial, names, notes)
+    if rewards is None and not seen_by_values:
+        own.require_seen(label_file or path)
     leaving = {source for source, _, _ in rows}
     stuck = [str(state) for state in range(count) if str(state) not in leaving and state in own.deadlocks]
     if stuck:
         notes.append(f"{len(stuck)} deadlock states without transitions stay where they are")
     moves: list[tuple[str, str, Number]] = [*rows, *((state, state, Fraction(1)) for state in stuck)]
-    return LabelledChain.from_transitions(
-        [(names[int(source)], names[int(target)], chance) for source, target, chance in moves],
-        labels=dict(zip(names, shown, strict=True)),
-        related=related,
-        states=names,
-        notes=notes,
-    )
+    with placed(path, location, wrong_sum=lambda: _wrong_sum(rows)):
+        return LabelledChain.from_transitions(
+            [(names[int(source)], names[int(target)], chance) for source, target, chance in moves],
+            labels=dict(zip(names, shown, strict=True)),
+            related=related,
+            states=names,
+            notes=notes,
+        )
 
 
 def _require_variables(declarations: Declarations, valuations: Valuations, program: Path) -> None:
@@ -301,16 +322,6 @@ def _related(
         return []
     notes.append(f"{len(pairs)} pairs of initial states that differ in their secrets only are related")
     return pairs
-
-
-def _stem(path: Path) -> str:
-    return re.sub(r"\.tra(\.gz)?$", "", path.name, flags=re.IGNORECASE)
-
-
-def _beside(path: Path, ending: str) -> Path | None:
-    name = _stem(path)
-    candidates = (path.with_name(f"{name}{ending}"), path.with_name(f"{name}{ending}.gz"))
-    return next((candidate for candidate in candidates if candidate.exists()), None)
 
 
 def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], list[int]]:
@@ -420,27 +431,18 @@ def _declared(head: Line) -> dict[int, str]:
     return names
 
 
-def _line(where: str, rows: list[Row], line_numbers: list[int]) -> str:
-    """`transitions[3][2]` as the line that it stands in; of a wrong sum, the last line of its state."""
-    match = re.match(r"transitions\[([0-9]+)\]", where)
-    if match and int(match[1]) < len(line_numbers):
-        return f"line {line_numbers[int(match[1])]}"
-    wrong = _wrong_sum(rows) if where == "transitions" else None
-    if wrong is None:
-        return where
-    return f"line {max(line_number for row, line_number in zip(rows, line_numbers, strict=True) if row[0] == wrong)}"
-
-
-def _wrong_sum(rows: list[Row]) -> str | None:
-    """The first state whose probabilities do not sum to 1, if that is what is wrong."""
+def _wrong_sum(rows: list[Row]) -> int | None:
+    """The last row of the first state whose probabilities do not sum to 1, if that is what is wrong."""
     chances: dict[str, list[Fraction]] = {}
+    last: dict[str, int] = {}
     decimal = set()
-    for source, _, spelled in rows:
+    for number, (source, _, spelled) in enumerate(rows):
         chance, is_decimal = read_probability(spelled, where="transitions")
         chances.setdefault(source, []).append(chance)
+        last[source] = number
         if is_decimal:
             decimal.add(source)
     for source, own in chances.items():
         if sum(own) != 1 and not rounded_sums({source: sum(own, Fraction(0))}, decimal & {source}, notes=None):
-            return source
+            return last[source]
     return None

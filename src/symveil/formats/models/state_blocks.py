@@ -26,8 +26,8 @@ from pathlib import Path
 from sys import intern
 
 from symveil.errors import FileError, ModelError
-from symveil.formats.models.lines import is_number, numbered_lines, split_cells
-from symveil.formats.reading import placed, row_location
+from symveil.formats.models.lines import Line, is_number, numbered_lines
+from symveil.formats.reading import beside, placed, stem
 from symveil.models.markov_chain import read_probability
 from symveil.models.names import shown
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
@@ -127,7 +127,7 @@ class StateBlocks:
         chances = list(self._chances())
         names, observable = tuple(self.states), self.events.seen(notes)
         controllable = self.events.disabled()
-        with placed(lambda where: row_location(where, lambda row: self.where(self.moves[row].line), file=self.file)):
+        with placed(self.file, lambda row: self.where(self.moves[row].line)):
             if not chances:
                 return LogicalSystem.from_transitions(
                     ((move.source, move.event, move.target) for move in self.moves),
@@ -245,11 +245,12 @@ def read_blocks(file: Path, *, what: str, with_chances: bool = False) -> StateBl
         return parse_blocks(lines, file=file, what=what, with_chances=with_chances)
 
 
-def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, with_chances: bool = False) -> StateBlocks:
-    """The blocks in numbered lines.
+def parse_blocks(lines: Iterable[Line], *, file: Path, what: str, with_chances: bool = False) -> StateBlocks:
+    """The blocks in the lines of a file.
 
     >>> text = ["1", "", "idle 0 2", "go idle c o", "EVENTS"]
-    >>> parse_blocks(enumerate(text, start=1), file=Path("plant.fsm"), what=".fsm file")
+    >>> lines = [Line(Path("plant.fsm"), number, line) for number, line in enumerate(text, start=1)]
+    >>> parse_blocks(lines, file=Path("plant.fsm"), what=".fsm file")
     Traceback (most recent call last):
     symveil.errors.ModelError: plant.fsm: line 5: expected 2 transitions of state 'idle', as line 3 says, found 1
     """
@@ -258,25 +259,24 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     state: StateLine | None = None  # whose transitions are being read
     left = 0
     number = 0
-    for number, line in lines:  # the last number is needed after the loop
-        text = line.strip()
+    for line in lines:
+        text, number = line.text.strip(), line.number  # the last number is needed after the loop
         begun = state is not None and left < state.transitions
         if state is not None and left and (text == "EVENTS" or (not text and begun)):
             break
         if not text:
             continue
-        where = blocks.where(number)
         if count is None:
-            count, blocks.initial_count = _read_counts(text, where)
+            count, blocks.initial_count = _read_counts(line)
         elif blocks.declared is not None:
-            _read_event(line, blocks, where)
+            _read_event(line, blocks)
         elif state is not None and left:
-            blocks.moves.append(_read_move(line, state, blocks, number))
+            blocks.moves.append(_read_move(line, state, blocks))
             left -= 1
         elif text == "EVENTS":
             blocks.declared = set()
         else:
-            state = _read_state(line, blocks, number, with_chances=with_chances)
+            state = _read_state(line, blocks, with_chances=with_chances)
             left = state.transitions
     if count is None:
         raise FileError(str(file), expected=f"a {what} that begins with the number of states", found="an empty file")
@@ -291,14 +291,14 @@ def parse_blocks(lines: Iterable[tuple[int, str]], *, file: Path, what: str, wit
     return blocks
 
 
-def _read_counts(text: str, where: str) -> tuple[int, int | None]:
-    cells = text.split()
+def _read_counts(line: Line) -> tuple[int, int | None]:
+    cells = line.text.split()
     if len(cells) > 2 or not all(_COUNT.fullmatch(cell) for cell in cells):
-        raise ModelError(where, expected="the number of states", found=shown(text))
+        raise ModelError(line.where, expected="the number of states", found=shown(line.text.strip()))
     return int(cells[0]), int(cells[1]) if len(cells) == 2 else None
 
 
-def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bool) -> StateLine:
+def _read_state(line: Line, blocks: StateBlocks, *, with_chances: bool) -> StateLine:
     width = 4 if with_chances else 3
 
     def fits(cells: list[str]) -> bool:
@@ -310,31 +310,30 @@ def _read_state(line: str, blocks: StateBlocks, number: int, *, with_chances: bo
         )
 
     form = f"{_STATE_FORM} and its initial probability" if with_chances else _STATE_FORM
-    name, flag, transitions, *chance = split_cells(line, fits, form=form, where=blocks.where(number))
+    name, flag, transitions, *chance = line.cells(fits, form=form)
     if name in blocks.states:
         before = blocks.states[name].line
-        raise blocks.wrong(number, f"each state once, and {shown(name)} is in line {before}", "it again")
-    state = StateLine(name, flag == "1", int(transitions), chance[0] if chance else "0", number)
+        raise blocks.wrong(line.number, f"each state once, and {shown(name)} is in line {before}", "it again")
+    state = StateLine(name, flag == "1", int(transitions), chance[0] if chance else "0", line.number)
     blocks.states[name] = state
     return state
 
 
-def _read_move(line: str, state: StateLine, blocks: StateBlocks, number: int) -> MoveLine:
-    where = blocks.where(number)
-    if _has_no_event(line):  # a move that no observer sees
-        event, (target, *rest) = SILENT, [cell.strip() for cell in line.split("\t")[1:] if cell.strip()]
+def _read_move(line: Line, state: StateLine, blocks: StateBlocks) -> MoveLine:
+    if _has_no_event(line.text):  # a move that no observer sees
+        event, (target, *rest) = SILENT, [cell.strip() for cell in line.text.split("\t")[1:] if cell.strip()]
         controllable, observable, chance, left = _marks(rest)
         if left or observable == "o":
-            raise blocks.wrong(number, "an event, or uo where there is none", shown(line.strip()))
-        blocks.unnamed.append((number, rest[0]))
+            raise blocks.wrong(line.number, "an event, or uo where there is none", shown(line.text.strip()))
+        blocks.unnamed.append((line.number, rest[0]))
         observable = "uo"
     else:
-        event, target, *rest = split_cells(line, _is_move, form=_ROW_FORM, where=where)
+        event, target, *rest = line.cells(_is_move, form=_ROW_FORM)
         controllable, observable, chance, _ = _marks(rest)
         blocks.zeros += _zeros(rest)
-    blocks.events.say(event, controllable, observable, where=where)
+    blocks.events.say(event, controllable, observable, where=line.where)
     # names repeat: one string for each keeps large files small in memory
-    return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), number)
+    return MoveLine(state.name, intern(event), intern(target), chance and intern(chance), line.number)
 
 
 def _has_no_event(line: str) -> bool:
@@ -343,14 +342,14 @@ def _has_no_event(line: str) -> bool:
     return line.startswith("\t") and len(cells) > 2 and bool(cells[1]) and cells[2] in ("c", "uc", "o", "uo")
 
 
-def _read_event(line: str, blocks: StateBlocks, where: str) -> None:
-    event, *rest = split_cells(line, _is_event, form=_EVENT_FORM, where=where)
+def _read_event(line: Line, blocks: StateBlocks) -> None:
+    event, *rest = line.cells(_is_event, form=_EVENT_FORM)
     if blocks.declared is None or event in blocks.declared:
-        raise ModelError(where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
+        raise ModelError(line.where, expected="each event once in the EVENTS block", found=f"{shown(event)} again")
     blocks.declared.add(event)
     controllable, observable, _, _ = _marks(rest)
     blocks.zeros += _zeros(rest)
-    blocks.events.say(event, controllable, observable, where=where)
+    blocks.events.say(event, controllable, observable, where=line.where)
 
 
 def _is_move(cells: list[str]) -> bool:
@@ -378,9 +377,6 @@ def _zeros(cells: Sequence[str]) -> int:
     return int("u0" in cells or (len(cells) > 1 and cells[0] in ("c", "uc") and cells[1] == "0"))
 
 
-_GZIPPED = re.compile(r"(.*)\.stoc\.gz", re.IGNORECASE | re.DOTALL)
-
-
 def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyObserved:
     """The system in a `.stoc` file and the `.fsm` file beside it. It has no secret states.
 
@@ -396,7 +392,7 @@ def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyO
     """
     file = Path(path)
     moves = _read_rows(file)
-    sibling = _sibling(file)
+    sibling = beside(file, ".fsm")
     if sibling is not None:
         return _joined(file, moves, sibling, notes)
     blocks = StateBlocks(file, moves=moves)
@@ -405,7 +401,7 @@ def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyO
             blocks.states.setdefault(name, StateLine(name, False, 0, "0", move.line))
         blocks.events.say(move.event, None, "o", where="")
     if notes is not None:
-        wanted = f"{_stem(file)}.fsm"
+        wanted = f"{stem(file)}.fsm"
         notes.append(
             f"no {wanted} beside it: every event is taken as observable and {shown(moves[0].source)} as the initial "
             "state"
@@ -416,12 +412,12 @@ def read_stoc(path: str | Path, *, notes: list[str] | None = None) -> PartiallyO
 def _read_rows(file: Path) -> list[MoveLine]:
     moves: list[MoveLine] = []
     with closing(numbered_lines(file, what=".stoc file")) as lines:
-        for number, line in lines:
-            if not line.strip() or (not moves and line.upper().split() == ["FROM", "TO", "EVENT", "P"]):
+        for line in lines:
+            if not line.text.strip() or (not moves and line.text.upper().split() == ["FROM", "TO", "EVENT", "P"]):
                 continue
             form = "four cells: FROM, TO, EVENT and a probability"
-            source, target, event, chance = split_cells(line, _is_row, form=form, where=f"{file}: line {number}")
-            moves.append(MoveLine(source, event, target, chance, number))
+            source, target, event, chance = line.cells(_is_row, form=form)
+            moves.append(MoveLine(source, event, target, chance, line.number))
     if not moves:
         raise FileError(str(file), expected="a .stoc file with at least one row FROM TO EVENT P", found="none")
     return moves
@@ -454,18 +450,3 @@ def _joined(file: Path, moves: list[MoveLine], sibling: Path, notes: list[str] |
     if notes is not None:
         notes.append(f"initial state and observable events are those of {sibling.name} beside it")
     return joined.system(initial=[next(iter(frame.states))], notes=notes)
-
-
-def _stem(file: Path) -> str:
-    packed = _GZIPPED.fullmatch(file.name)
-    return packed[1] if packed else file.stem
-
-
-def _sibling(file: Path) -> Path | None:
-    """The `.fsm` file of the same name, beside a gzipped file also gzipped."""
-    endings = (".fsm.gz", ".fsm") if _GZIPPED.fullmatch(file.name) else (".fsm",)
-    for ending in endings:
-        candidate = file.with_name(f"{_stem(file)}{ending}")
-        if candidate.is_file():
-            return candidate
-    return None

@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError, ParameterError
-from symveil.formats.reading import csv_rows, placed, row_location, suffix
+from symveil.formats.reading import csv_rows, placed, suffix
 from symveil.formats.shapes import NAMES
 from symveil.models.automaton import TransitionSystem
 from symveil.models.channel import Channel, Related
@@ -67,7 +67,7 @@ def read_transition_table(
     if not table.row_names:
         raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
-    with placed(lambda where: row_location(where, table.row_names.__getitem__, file=file)):
+    with placed(file, table.row_names.__getitem__):
         if "symbol" in table.columns:
             if initial is None:
                 messages.append(f"the first row's state, {shown(sources[0])}, is taken as the initial state")
@@ -234,7 +234,7 @@ def read_channel(
         related = _read_related(related, apart)
     elif related is None:
         related = _pairs(inputs, table.columns["related"]) if "related" in table.columns else "all"
-    with placed(lambda where: f"{file}: {where}"):
+    with placed(file):
         channel = Channel.from_rows(zip(inputs, outputs, chances, strict=True), related=related, notes=sentences)
     if notes is not None:
         notes.extend(f"{file}: {note}" for note in sentences)

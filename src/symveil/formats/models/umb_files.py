@@ -42,7 +42,7 @@ from symveil.formats.models.prism_explicit import (
     explicit_chain,
     require_label_names,
 )
-from symveil.formats.reading import placed, read_bytes, row_location
+from symveil.formats.reading import read_bytes
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.names import shown
 
@@ -84,16 +84,17 @@ def read_umb(
     count = int(system.num_states)
     labels = _labels(archive, index, count)
     rows = _rows(archive, system, count, notes)
-    own = StateLabels.of(labels)
     valuations = _valuations(archive, index, count, notes)
-    declared = declarations_beside(path) if valuations is not None else None
-    own.add(label_states or {}, where=str(path))
-    if not (declared and declared[1].observable):
-        own.require_seen(path)
-    with placed(lambda where: row_location(where, lambda row: f"{path}: a branch of state {rows[row][0]}", file=path)):
-        return explicit_chain(
-            count, rows, own, own.shown(), valuations=valuations, declared=declared, notes=notes
-        )  # fmt: skip
+    return explicit_chain(
+        path,
+        rows,
+        StateLabels.of(labels),
+        location=lambda row: f"{path}: a branch of state {rows[row][0]}",
+        label_states=label_states,
+        valuations=valuations,
+        declared=declarations_beside(path, valuations),
+        notes=notes,
+    )
 
 
 class _Archive:

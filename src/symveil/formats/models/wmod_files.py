@@ -467,7 +467,7 @@ def _system(file: Path, module: _Module, component: _Component) -> LogicalSystem
         for state in (source, target):
             if state not in component.states:
                 raise FileError(str(file), expected="edges between states of the automaton", found=repr(state[:40]))
-    with placed(lambda where: f"{file}: {where}"):
+    with placed(file):
         return LogicalSystem.from_transitions(
             list(component.moves),
             initial=component.initial,

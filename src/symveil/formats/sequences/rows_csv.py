@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -36,6 +36,8 @@ from symveil.formats.reading import (
     lines_of,
     not_utf8,
     open_bytes,
+    opened_pieces,
+    pieces_of,
     rows_of,
     unguarded,
 )
@@ -165,7 +167,7 @@ class CsvBlocks:
             return None
 
     def _to_the_end(self, begin: bytes, file: BinaryIO) -> Iterator[Row]:
-        joined = cast("BinaryIO", io.BufferedReader(_Joined(begin, file)))
+        joined = opened_pieces(chain([begin], pieces_of(file)))
         try:
             yield from self._rows(lines_of(joined, self._path, encoding="utf-8", before=self._line))
         except UnicodeDecodeError:
@@ -192,21 +194,6 @@ class CsvBlocks:
         )
         next(rows)
         yield from rows
-
-
-class _Joined(io.RawIOBase):
-    """Some bytes, then the rest of a file."""
-
-    def __init__(self, begin: bytes, file: BinaryIO) -> None:
-        self._begin, self._file = io.BytesIO(begin), file
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        """The next bytes."""
-        return self._begin.readinto(buffer) or self._file.readinto(buffer)  # type: ignore[attr-defined]
 
 
 _NOTHING = '""'
