@@ -63,8 +63,9 @@ def days_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         day += timedelta(days=1)
         return f"{day.isoformat()}T00:00:00+00:00"
 
-    for module in ("release.protocol", "ledger.accounts", "ledger.charging", "ledger.lifecycle"):
+    for module in ("ledger.accounts", "ledger.charging", "ledger.lifecycle"):
         monkeypatch.setattr(f"symveil.{module}.now", tomorrow)
+    monkeypatch.setattr("symveil.release.protocol.today", lambda: tomorrow()[: len("2020-01-01")])
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import pytest
 
 LONGEST = {
     "release of a word on an alphabet": 16,
-    "file on an alphabet": 51,
-    "file on a model": 68,
+    "file on an alphabet": 44,
+    "file on a model": 63,
     "auto on a model": 41,
-    "estimate on a model": 54,
+    "estimate on a model": 52,
 }
 """Modules entered at most. In 0.3 they were 32, 66, 106, 88 and 88; these numbers only fall."""
 

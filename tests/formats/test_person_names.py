@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import FrameRows, _table
-from symveil.formats.sequences.rows import spelled_names
+from symveil.formats.sequences.records import spelled_names
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
 from symveil.models.names import person_name
 

@@ -75,7 +75,7 @@ def test_a_declared_format_is_the_only_grammar():
     stamps = StampReader(date_format="%d.%m.%Y %H:%M").cells(pa.array(["01.02.2020 03:04", "2020-02-01T03:04:00"]))
     assert stamps.kind.tolist() == [2, 0]
     with pytest.raises(ParameterError, match="date_format"):
-        StampReader(date_format="%Q")
+        ColumnOptions(date_format="%Q")
 
 
 def test_columns_with_types_are_read_by_their_types():

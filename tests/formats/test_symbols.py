@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from symveil.errors import AlphabetError, FileError
 from symveil.formats import symbols
-from symveil.formats.symbols import join_word, read_alphabet, split_word
+from symveil.formats.symbols import read_alphabet
+from symveil.models.alphabet import join_word, split_word
 
 
 def test_the_ways_to_spell_an_alphabet(tmp_path):

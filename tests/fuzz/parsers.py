@@ -34,11 +34,11 @@ from symveil.formats.models.model_json import model_text, parse_model
 from symveil.formats.models.transition_tables import is_channel_table, read_channel
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.sequence_files import open_sequences, read_sequences
-from symveil.formats.symbols import check_separable, join_word, read_alphabet, split_word
+from symveil.formats.symbols import read_alphabet
 from symveil.languages.cost_table import CostTable
 from symveil.languages.runs import runs
 from symveil.laws.parameters import read_adjacency, read_epsilon, read_offset
-from symveil.models.alphabet import encode
+from symveil.models.alphabet import check_separable, encode, join_word, split_word
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.progress import collected_notes
 from symveil.numbers.rationals import exact, spelled

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from symveil.errors import SymveilError
 from symveil.formats.models.model_json import model_text, parse_model
-from symveil.formats.symbols import join_word, read_alphabet, split_word
+from symveil.formats.symbols import read_alphabet
 from symveil.laws.parameters import read_epsilon
+from symveil.models.alphabet import join_word, split_word
 from symveil.numbers.rationals import exact, spelled
 
 from .examples import MODELS

@@ -13,8 +13,8 @@ from symveil.release import protocol
 @pytest.fixture(autouse=True)
 def days_pass(monkeypatch):
     """Here manifests are compared byte by byte: all are of one day, whenever the tests are run."""
-    for module in (protocol, charging):
-        monkeypatch.setattr(module, "now", lambda: "2020-01-01T00:00:00+00:00")
+    monkeypatch.setattr(protocol, "today", lambda: "2020-01-01")
+    monkeypatch.setattr(charging, "now", lambda: "2020-01-01T00:00:00+00:00")
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symveil.formats.sequences.layout import EvenBytes, RowBlocks, plain_type, row_sizes
-from symveil.formats.sequences.rows import RowWriter
+from symveil.formats.sequences.layout import EvenBytes, RowBlocks, RowWriter, plain_type, row_sizes
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.calibration.search import counted_searches
 from symveil.errors import FileError, InternalError
 from symveil.mechanisms.by_length import ByLength, calibrated
 from symveil.mechanisms.calibrate import calibrate, draw, log_probabilities, loss_at, mechanism_of
 from symveil.mechanisms.law import law_from_row, law_row
 from symveil.mechanisms.mechanism import proved_again
+from symveil.numbers.once import counted_searches
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.check import check_manifest
 from symveil.tasks.privatize_file import privatize_file
@@ -53,7 +53,7 @@ COUNTED = """
 import json, sys
 from pathlib import Path
 import symveil as sv
-from symveil.calibration.search import counted_searches
+from symveil.numbers.once import counted_searches
 from symveil.tasks.check import check_manifest
 private, job, options = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 with counted_searches() as searches:
@@ -97,7 +97,7 @@ def test_a_search_after_the_output_was_begun_is_an_error(tmp_path, monkeypatch) 
     """A planted fault: a calibration that calibrates nothing."""
     monkeypatch.setattr(ByLength, "calibrated_for", lambda self, lengths: self)
     options = written(tmp_path, ROADS, ["a b a"])
-    with pytest.raises(InternalError, match=r"AssertionError at symveil\.calibration\.search:"):
+    with pytest.raises(InternalError, match=r"AssertionError at symveil\.numbers\.once:"):
         privatize_file(tmp_path / "true.csv", tmp_path / "p.csv", **{**options, "epsilon": "3.21"})
     assert not (tmp_path / "p.csv").exists()
 

@@ -17,10 +17,10 @@ from file_mechanism import file_mechanism
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
-from symveil.calibration.search import counted_searches, no_searches
 from symveil.errors import FileError, InternalError, LedgerError, OverBudgetError, ParameterError
 from symveil.languages.language import AnyLength
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.numbers.once import counted_searches, no_searches
 from symveil.release.batch import ReleasePlan, privatize_batch
 from symveil.tasks.budgets import grant_budget, ledger_status, person_status
 from symveil.tasks.check import check_manifest

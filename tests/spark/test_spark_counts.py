@@ -46,7 +46,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 def test_the_same_tables_and_the_same_model(spark, places, tmp_path, monkeypatch) -> None:
     del spark  # is active
     monkeypatch.setattr(protocol, "new_release_key", lambda: bytes(32))
-    monkeypatch.setattr(protocol, "now", lambda: "2026-01-01T00:00:00")  # or the day may end between two runs
+    monkeypatch.setattr(protocol, "today", lambda: "2026-01-01")  # or the day may end between two runs
     made = {}
     for source, engine in zip(places, ("local", "spark"), strict=True):
         folder = tmp_path / engine

@@ -17,7 +17,7 @@ import services
 import symveil as sv
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.rows import spelled_names
+from symveil.formats.sequences.records import spelled_names
 from symveil.release.spark_records import PERSON, SparkRecords
 from symveil.tasks.count import count_file
 from symveil.tasks.privatize_file import privatize_file

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.formats.sequences.rows import SeenNames
+from symveil.release.local import SeenNames
 from symveil.storage import files
 from symveil.storage.files import TemporaryOutput, digest_of, make_own_folder, temporary_path, write_files
 

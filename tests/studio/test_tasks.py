@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.calibration.search import counted_searches
 from symveil.enforcement import policies
 from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
@@ -25,6 +24,7 @@ from symveil.formats.shapes import read_coordinates
 from symveil.languages.edit_distance import edit_distance
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.selection import choose_mechanism
+from symveil.numbers.once import counted_searches
 from symveil.numbers.progress import silent
 from symveil.numbers.rationals import exact
 from symveil.pictures.maps import road_map_svg

@@ -12,7 +12,7 @@ import pytest
 
 RUN = """
 import resource, sys
-from symveil.formats.sequences import rows as duplicates
+from symveil.release import local as duplicates
 from symveil.formats.sequences import event_groups
 from symveil.tasks.privatize_file import privatize_file
 # buffers that are full early: what they hold at most is bounded, and not what is asked here

@@ -43,9 +43,9 @@ from flint import arb, arb_poly, ctx
 from numpy.typing import NDArray
 
 from symveil.calibration.answers import Answers, Entry, question_digest
-from symveil.calibration.search import begin_search
 from symveil.errors import InputError, ParameterError
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, precision, upper_bound
+from symveil.numbers.once import begin_search
 from symveil.numbers.rationals import Number, exact
 
 SCANNED = 1024

@@ -37,12 +37,11 @@ from symveil.calibration.search import (
     EXACT_TOLERANCE,
     CertifiedRate,
     ProvedLoss,
-    begin_search,
     largest_rate,
     rounded_down,
 )
 from symveil.calibration.weighting import Weighting
-from symveil.numbers.once import computed_once
+from symveil.numbers.once import begin_search, computed_once
 from symveil.numbers.progress import Progress, part, silent
 
 FORMAT = "symveil-graceful-1"

@@ -1,23 +1,18 @@
 """What a calibration proves, and the search for the largest rate whose proved loss stays within the budget.
 
 See docs/theory/certificates.md.
-
-Searches for a rate are counted, and refused where everything has to be known already. A search tries rates (or tables,
-or the four numbers of an edit channel) until one is proved to keep the budget. Every one of them begins here
-(`begin_search`). To prove one given rate is no search.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symveil.laws.guarantee import How
 from symveil.models.alphabet import Codes
+from symveil.numbers.once import begin_search
 from symveil.numbers.rationals import at_least
 
 _DIGITS = 7
@@ -118,63 +113,6 @@ def rounded_down(rate: Fraction) -> Fraction:
     digits = _DIGITS - 1 - math.floor(math.log10(rate.numerator) - math.log10(rate.denominator))
     unit = Fraction(10) ** -digits
     return (rate / unit).__floor__() * unit
-
-
-@dataclass(slots=True)
-class Searches:
-    """The searches that began in a block, by what was searched for."""
-
-    names: list[str] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-_counters: ContextVar[tuple[Searches, ...]] = ContextVar("counters", default=())
-_all_known: ContextVar[bool] = ContextVar("all_known", default=False)
-
-
-@contextmanager
-def counted_searches() -> Iterator[Searches]:
-    """Within it, every search that begins is counted.
-
-    >>> import symveil as sv
-    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
-    >>> with counted_searches() as searches:
-    ...     rate = sv.Exponential(sv.runs(chain, 5), epsilon="1.7", adjacency=1).rate
-    >>> len(searches)
-    1
-    """
-    own = Searches()
-    token = _counters.set((*_counters.get(), own))
-    try:
-        yield own
-    finally:
-        _counters.reset(token)
-
-
-@contextmanager
-def no_searches() -> Iterator[None]:
-    """Within it, a search is an error of ours: an output has been begun, and whatever is still unknown is too late.
-
-    >>> with no_searches():
-    ...     begin_search("a rate")
-    Traceback (most recent call last):
-    AssertionError: a rate: searched for after calibration
-    """
-    token = _all_known.set(True)
-    try:
-        yield
-    finally:
-        _all_known.reset(token)
-
-
-def begin_search(what: str) -> None:
-    """Count a search that begins now."""
-    if _all_known.get():
-        raise AssertionError(f"{what}: searched for after calibration")
-    for each in _counters.get():
-        each.names.append(what)
 
 
 @dataclass(frozen=True, slots=True)

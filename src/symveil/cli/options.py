@@ -175,8 +175,8 @@ class WordOptions:
 
     def read(self, mechanism: MechanismOptions, notes: list[str]) -> tuple[Mechanism, list[str]]:
         """The mechanism on the language of the word, and the word; refuses a word outside it."""
-        from symveil.formats.symbols import split_word
         from symveil.mechanisms.selection import choose_mechanism
+        from symveil.models.alphabet import split_word
 
         word = split_word(self.word or "", self.separator)
         language, choice = self._language(mechanism, word, notes)

@@ -27,7 +27,7 @@ from symveil.cli.progress import progress_bar
 @json_option
 def release_command(source: WordOptions, mechanism: MechanismOptions, count: int, thin: bool, as_json: bool) -> None:
     """Release private versions of one WORD, one a line."""
-    from symveil.formats.symbols import check_separable, join_word
+    from symveil.models.alphabet import check_separable, join_word
     from symveil.numbers.rationals import shown_at_least, spelled
     from symveil.tasks.doubts import doubts, given_up_notes, no_better_than_classic, promise_in_words, protects
     from symveil.tasks.release import release_word

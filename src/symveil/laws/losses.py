@@ -255,6 +255,24 @@ def opendp_measurement(
     )
 
 
+def most_right(loss: float, before: float) -> float:
+    """B(e, p): how often a guess can be right that was right with chance p before, rounded upwards.
+
+    No two of the words make anything more than e^e times as likely (`loss` is e), and p is `before`, the chance of the
+    likeliest guess among these words.
+
+    >>> round(most_right(2.0, 1 / 3), 3), most_right(0.0, 0.25) < 0.25001, most_right(math.inf, 0.1)
+    (0.787, True, 1.0)
+    """
+    return float(most_right_of(loss, np.array([before]))[0])
+
+
+def most_right_of(loss: float, before: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same for many chances p."""
+    # p/(p + (1 − p)e^{−e}): the same without a large power
+    return np.minimum(before / (before + (1 - before) * math.exp(-loss)) * (1 + 1e-12), 1.0)
+
+
 def _library(name: str, package: str) -> ModuleType:
     try:
         return importlib.import_module(name)

@@ -29,6 +29,7 @@ from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import likeliest_symbols, log_totals
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
+from symveil.laws.losses import most_right
 from symveil.laws.protection import public_words
 from symveil.mechanisms.attacker_windows import (
     FAILS,
@@ -36,7 +37,6 @@ from symveil.mechanisms.attacker_windows import (
     Losses,
     largest_share,
     mean_interval,
-    most_right,
     promised_by_enumeration,
     promised_by_sampling,
 )

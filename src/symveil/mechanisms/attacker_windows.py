@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.runs import RunLanguage
+from symveil.laws.losses import most_right_of
 from symveil.laws.protection import uniform_words
 from symveil.mechanisms.limits import LIMITS
 from symveil.models.alphabet import Codes
@@ -33,23 +34,6 @@ FAILS = 0.05
 
 _WIDEST_WINDOW = 8
 _CHOOSING, _FEWEST_JUDGING = 40, 60  # words
-
-
-def most_right(loss: float, before: float) -> float:
-    """B(e, p): how often a guess can be right that was right with chance p before, rounded upwards.
-
-    No two of the words make anything more than e^e times as likely (`loss` is e), and p is `before`, the chance of the
-    likeliest guess among these words.
-
-    >>> round(most_right(2.0, 1 / 3), 3), most_right(0.0, 0.25) < 0.25001, most_right(math.inf, 0.1)
-    (0.787, True, 1.0)
-    """
-    return float(_most_right(loss, np.array([before]))[0])
-
-
-def _most_right(loss: float, before: Floats) -> Floats:
-    # p/(p + (1 − p)e^{−e}): the same without a large power
-    return np.minimum(before / (before + (1 - before) * math.exp(-loss)) * (1 + 1e-12), 1.0)
 
 
 # --- languages that are written out -------------------------------------------------------------
@@ -84,7 +68,7 @@ def promised_by_enumeration(words: Codes, known: Codes, begin: int, losses: Loss
             _, group = np.unique(outside, axis=0, return_inverse=True)
             for position in range(left, left + width):
                 most, own = largest_share(group.reshape(-1), words[:, position])
-                bound = float((own * _most_right(loss, most / own)).sum()) / count
+                bound = float((own * most_right_of(loss, most / own)).sum()) / count
                 least[position] = min(least[position], bound * (1 + 1e-12))
     return float(least[begin:].mean())
 
@@ -99,7 +83,7 @@ def promised_by_sampling(language: RunLanguage, losses: Losses, whole: Floats) -
     begin alike are one class too, and B is concave in p, so that the mean of p stands for all starts.
     """
     begin, length = int(language.public_start), language.length
-    at_all = _most_right(losses(length - begin), whole)
+    at_all = most_right_of(losses(length - begin), whole)
     words = uniform_words(language, _CHOOSING + LIMITS.now.judging_words)
     chosen, work = _choose_windows(language, words[:_CHOOSING], losses, at_all)
     judging = int(
@@ -110,7 +94,7 @@ def promised_by_sampling(language: RunLanguage, losses: Losses, whole: Floats) -
     for (left, right), positions in chosen.items():
         loss, shares = losses(right - left), _shares_of_one_window(language, rows, left, right)
         for position in positions:
-            bound[:, position - begin] = _most_right(loss, shares[:, position - left])
+            bound[:, position - begin] = most_right_of(loss, shares[:, position - left])
     by_word = bound.mean(axis=1)  # independent numbers in [0, 1] with windows that do not depend on these words
     return mean_interval(float(by_word.mean()), judging, fails=2 * FAILS)[1]
 
@@ -134,7 +118,7 @@ def _choose_windows(
                 break
             works[left, right] = work
             for position in range(left, right):
-                bound = float(_most_right(loss, shares[:, position - left]).mean())
+                bound = float(most_right_of(loss, shares[:, position - left]).mean())
                 if bound < least[position - begin]:
                     least[position - begin], best[position] = bound, (left, right)
     chosen: dict[tuple[int, int], list[int]] = {}

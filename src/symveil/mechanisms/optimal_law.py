@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.bounds.prior import Floats
-from symveil.calibration.search import begin_search
 from symveil.errors import ParameterError
 from symveil.mechanisms.optimal_programme import Programme
 from symveil.numbers.conversions import exp_enclosure
-from symveil.numbers.once import Memo, computed_once
+from symveil.numbers.once import Memo, begin_search, computed_once
 
 # A larger budget is not spent: e^600 is nearly the largest float.
 _LARGEST_EXPONENT = Fraction(600)

@@ -34,7 +34,6 @@ from typing import ClassVar
 import numpy as np
 from flint import acb, acb_poly, arb, ctx
 
-from symveil.calibration.search import begin_search
 from symveil.languages.free import FreeLanguage, at_distance
 from symveil.languages.run_counts_batch import RunNeighboursBatch, fits_batches, pieces
 from symveil.languages.runs import RunLanguage
@@ -53,6 +52,7 @@ from symveil.numbers.conversions import (
     precision,
     upper_bound,
 )
+from symveil.numbers.once import begin_search
 from symveil.numbers.rationals import at_least, spelled
 from symveil.randomness import BitSource, uniform_integers
 

@@ -6,14 +6,20 @@ the same property, waits for ever. From 3.12 on it holds none, and two threads m
 Here no thread waits: two may compute the same value, but all of them get the one that was finished first.
 
 Searches of seconds: one thread makes them, the others wait for its result, and none waits for ever.
+
+Searches for a rate are counted, and refused where everything has to be known already. A search tries rates (or tables,
+or the four numbers of an edit channel) until one is proved to keep the budget. Every one of them begins here
+(`begin_search`). To prove one given rate is no search.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar, overload
@@ -184,3 +190,63 @@ def _renew_all_turns() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all_turns)
+
+
+# --- searches are counted -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Searches:
+    """The searches that began in a block, by what was searched for."""
+
+    names: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+_counters: ContextVar[tuple[Searches, ...]] = ContextVar("counters", default=())
+_all_known: ContextVar[bool] = ContextVar("all_known", default=False)
+
+
+@contextmanager
+def counted_searches() -> Iterator[Searches]:
+    """Within it, every search that begins is counted.
+
+    >>> import symveil as sv
+    >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
+    >>> with counted_searches() as searches:
+    ...     rate = sv.Exponential(sv.runs(chain, 5), epsilon="1.7", adjacency=1).rate
+    >>> len(searches)
+    1
+    """
+    own = Searches()
+    token = _counters.set((*_counters.get(), own))
+    try:
+        yield own
+    finally:
+        _counters.reset(token)
+
+
+@contextmanager
+def no_searches() -> Iterator[None]:
+    """Within it, a search is an error of ours: an output has been begun, and whatever is still unknown is too late.
+
+    >>> with no_searches():
+    ...     begin_search("a rate")
+    Traceback (most recent call last):
+    AssertionError: a rate: searched for after calibration
+    """
+    token = _all_known.set(True)
+    try:
+        yield
+    finally:
+        _all_known.reset(token)
+
+
+def begin_search(what: str) -> None:
+    """Count a search that begins now."""
+    if _all_known.get():
+        raise AssertionError(f"{what}: searched for after calibration")
+    for each in _counters.get():
+        each.names.append(what)

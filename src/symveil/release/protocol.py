@@ -23,26 +23,31 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.search import no_searches
 from symveil.errors import LedgerError, ParameterError
 from symveil.formats.manifest import check_manifest_path, manifest_path, stamped_by_0_2, write_manifest
 from symveil.ledger.charging import Bill, OverBudget, Request, charging, check_delta, check_unit
-from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, now, pending_for, record_digest
+from symveil.ledger.lifecycle import LedgerRelease, done_for, find_release, finish, pending_for, record_digest
 from symveil.ledger.store import Database
 from symveil.ledger.units import Unit
 from symveil.mechanisms.calibrate import law_rows
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.numbers.once import computed_once
+from symveil.numbers.once import computed_once, no_searches
 from symveil.randomness import new_release_key
 from symveil.release.batch import Job, Written
 
 _LONGEST_SHOWN = 40
+
+
+def today() -> str:
+    """The day that a manifest has, in UTC."""
+    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +219,7 @@ class Protocol:
         self.calibrate(self.job)
         with self.job.output(release_id), no_searches():
             written = self.job.write(self.job.plan(release_id, key), [])
-            text = self.manifest_text(release_id, written, now()[:_DAY])
+            text = self.manifest_text(release_id, written, today())
             self.job.publish()
         return self._finished(release_id, text, written=written)
 

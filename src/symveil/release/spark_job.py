@@ -14,9 +14,9 @@ from pyspark.sql.types import ArrayType
 
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import ColumnOptions, secret_lengths_in_long_form
-from symveil.formats.symbols import check_separable
 from symveil.mechanisms.by_length import needs_lengths
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.models.alphabet import check_separable
 from symveil.release.batch import Ask, Job, OnUnknown, ReleasePlan, Written
 from symveil.release.limits import LIMITS
 from symveil.release.spark_records import PERSON, SparkRecords, quoted

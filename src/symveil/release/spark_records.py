@@ -34,8 +34,7 @@ from pyspark.sql.types import (
 from symveil.errors import FileError, ParameterError
 from symveil.estimation.table import Indices
 from symveil.formats.sequences.columns import ColumnOptions, LongColumns, WideColumns, choose_columns
-from symveil.formats.sequences.records import is_list, list_lengths, split_column
-from symveil.formats.sequences.rows import no_name
+from symveil.formats.sequences.records import is_list, list_lengths, no_name, split_column
 from symveil.formats.sequences.sequence_file import attribute_codes
 from symveil.formats.sequences.stamps import StampReader
 from symveil.languages.language import AnyLength

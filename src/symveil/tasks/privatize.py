@@ -30,13 +30,12 @@ from symveil.formats.sequences.frames import (
 )
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, list_lengths
 from symveil.formats.sequences.sequence_file import SequenceFile
-from symveil.formats.symbols import reading_advice
 from symveil.languages.graph import NOT_ACCEPTED, Model
 from symveil.languages.language import Language, refusal
 from symveil.mechanisms.by_length import calibrated, needs_lengths
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
 from symveil.mechanisms.mechanism import Mechanism
-from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, split_words
+from symveil.models.alphabet import Alphabet, Codes, Symbol, Word, decode, encode_many, reading_advice, split_words
 from symveil.parameters import described, shows_fields
 from symveil.randomness import BitSource, new_release_key
 from symveil.release.batch import ReleasePlan, Written, check_batch

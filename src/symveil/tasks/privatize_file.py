@@ -29,12 +29,11 @@ from symveil.formats.sequences.records import is_list, keep_column
 from symveil.formats.sequences.sequence_file import SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
-from symveil.formats.symbols import split_word
 from symveil.languages.graph import Model
 from symveil.ledger.units import shown_units
 from symveil.mechanisms.calibrate import attacker_of_file, averaged_lengths, expected_error_of_file
 from symveil.mechanisms.choice import MechanismChoice, requested_choice
-from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.alphabet import Alphabet, Symbol, split_word
 from symveil.numbers.progress import Progress, accepted, silent
 from symveil.numbers.rationals import spelled
 from symveil.parameters import described, shows_fields

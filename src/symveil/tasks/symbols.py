@@ -26,9 +26,9 @@ from symveil.formats.road_graphs import road_model
 from symveil.formats.sequences.columns import ColumnOptions, check_delimiter
 from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.records import ROW_NUMBER, as_text
-from symveil.formats.sequences.rows import RowSource
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
+from symveil.formats.sequences.sequence_file import RowSource
 from symveil.formats.shapes import read_grid, read_link_lines, read_zone_shapes
 from symveil.geography.positions import NO_LINK, GridCells, MatchedLinks, PositionSymbols, ZoneShapes
 from symveil.languages.graph import Model

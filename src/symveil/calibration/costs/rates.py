@@ -23,9 +23,9 @@ from symveil.calibration.costs.loss import (
 )
 from symveil.calibration.costs.pairs import Bracket, Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
-from symveil.numbers.once import computed_once
+from symveil.numbers.once import begin_search, computed_once
 from symveil.numbers.progress import Progress, part, silent
 
 FORMAT = "symveil-cost-certificate-8"

@@ -25,9 +25,10 @@ from symveil.calibration.costs.pairs import Bracket, pair_losses, pairs_of_publi
 from symveil.calibration.halves.blocks import BlockComparison
 from symveil.calibration.halves.positions import PositionsComparison, TooLight
 from symveil.calibration.halves.tables import HalfTables, Worst
-from symveil.calibration.search import CertifiedRate, ProvedLoss, begin_search, rounded_down
+from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
+from symveil.numbers.once import begin_search
 from symveil.numbers.progress import Progress
 
 _TWO_POSITIONS = 2

@@ -9,6 +9,7 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
@@ -130,6 +131,8 @@ class ColumnOptions:
             raise ParameterError(
                 "delimiter", expected="one character, no quote and no line end", found=repr(self.delimiter)
             )
+        if self.date_format is not None:
+            _check_format(self.date_format)
         long = next((name for name in ("case", "order", "symbol") if getattr(self, name) is not None), None)
         wide = next((name for name in ("sequence", "separator", "identifier") if getattr(self, name) is not None), None)
         if long and wide:
@@ -362,6 +365,16 @@ def _what_there_is(options: ColumnOptions, wanted: str, names: Sequence[str]) ->
     if close:
         return f"; is it {close[0]!r}?"
     return ""
+
+
+def _check_format(spelling: str) -> None:
+    """Refuse a format of dates that `strptime` does not take."""
+    try:
+        datetime.strptime("", spelling)
+    except ValueError as error:
+        if "%" in spelling and "does not match" in str(error):
+            return
+    raise ParameterError("date_format", expected="a format such as %d.%m.%Y %H:%M", found=repr(spelling))
 
 
 def _option(field: str) -> str:

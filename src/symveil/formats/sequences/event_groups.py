@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.errors import FileError, ParameterError
+from symveil.errors import FileError
 from symveil.formats.reading import LONGEST
 from symveil.formats.sequences.columns import LongColumns
 from symveil.formats.sequences.records import (
@@ -52,9 +52,9 @@ from symveil.formats.sequences.records import (
     require_named,
     require_plain,
     rows_cut,
+    spelled_names,
     too_long,
 )
-from symveil.formats.sequences.rows import spelled_names
 
 Key = tuple[int, float]
 """A number as its floor and the rest: large whole numbers stay exact."""
@@ -74,8 +74,6 @@ class EventOrder:
         self, file: Path, unit: str, *, plain: Callable[[str], str] = str, date_format: str | None = None
     ) -> None:
         self._file, self._unit, self._plain = file, unit, plain
-        if date_format is not None:
-            check_format(date_format)
         self._format = date_format
         self._read: Callable[[str], Key] | None = None if date_format is None else partial(_formatted, date_format)
 
@@ -171,16 +169,6 @@ def _instant(text: str) -> Key:
         raise ValueError
     difference = moment - _EPOCH
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds, 0.0
-
-
-def check_format(spelling: str) -> None:
-    """Refuse a format of dates that `strptime` does not take."""
-    try:
-        datetime.strptime("", spelling)
-    except ValueError as error:
-        if "%" in spelling and "does not match" in str(error):
-            return
-    raise ParameterError("date_format", expected="a format such as %d.%m.%Y %H:%M", found=repr(spelling))
 
 
 def _formatted(spelling: str, text: str) -> Key:

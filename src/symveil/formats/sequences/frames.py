@@ -24,10 +24,9 @@ import pyarrow.compute as pc
 from symveil.errors import FileError, ParameterError
 from symveil.formats.reading import LONGEST, path_of
 from symveil.formats.sequences.columns import ColumnOptions
-from symveil.formats.sequences.layout import bare_type, plain_type
+from symveil.formats.sequences.layout import RowWriter, bare_type, plain_type
 from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, in_one_piece, is_list
-from symveil.formats.sequences.rows import RowSource, RowWriter
-from symveil.formats.sequences.sequence_file import SequenceFile
+from symveil.formats.sequences.sequence_file import RowSource, SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -32,7 +33,6 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.formats.sequences.records import cuts, in_one_piece
-from symveil.formats.sequences.rows import RowWriter
 
 ROWS_IN_BLOCK = 1 << 17
 """The most rows in a block, which is a row group of Parquet: about what its readers share work out by."""
@@ -42,6 +42,18 @@ BYTES_IN_PIECE = 1 << 20
 """The size of each write to a file, and of each piece that is compressed, but for the last one."""
 ROWS_IN_FILE = 1 << 20
 """About how many rows a cluster writes into each file."""
+
+
+class RowWriter(ABC):
+    """Writes batches of rows; the caller closes the file."""
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Some more rows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """The end of the table."""
 
 
 class RowBlocks(RowWriter):

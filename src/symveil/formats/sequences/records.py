@@ -7,11 +7,13 @@ symbols    list of T      the sequence; T is string, an integer type, or a dicti
 keep.0 …   any type       public columns that pass as they are (lists, one item per event, in long form)
 time       any type       the column of times, where that was asked for (lists, one item per event, in long form)
 beside.0 … any type       other columns that were asked for, in the same form
+
+Persons are compared by names: the one spelling of each (`models.names`), and nothing where a cell is no name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError, WordError
+from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 
 ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
 HOURS = "hours"
@@ -36,6 +39,15 @@ Item = TypeVar("Item")
 
 ROWS_AT_ONCE = 65_536
 SYMBOLS_AT_ONCE = 1 << 21
+ROWS_GATHERED, TEXT_GATHERED = 32_768, 8_000_000
+"""So many rows, or characters, of Python cells become a batch."""
+
+Row = tuple[int, Sequence[Any]]
+"""The number of a row's first line, and its cells."""
+
+_MAY_CHANGE = r"[^\x00-\x7f]|[.+]|^-0$"
+"""What a name must have for its spelling to be another one."""
+_DAY = len("2026-01-31")
 
 
 def keep_column(index: int) -> str:
@@ -246,6 +258,63 @@ def symbols_of_lists(
             "sequence", expected="symbols that can be written as text", found=f"others in a column of {column.type}"
         ) from None
     return texts, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), lengths
+
+
+# --- persons as names --------------------------------------------------------------------------
+
+
+def no_name(where: str) -> FileError:
+    """The refusal of a cell that could be spelled in several ways: each would have a budget of its own."""
+    return FileError(
+        where,
+        expected="text, a whole number (a float below 2^53) or a day as a person or id that pays",
+        found="another value; make it text first",
+    )
+
+
+def spelled_names(column: Any) -> Any:
+    """The cells of a column as names; null where a cell is empty, or is no name.
+
+    >>> spelled_names(pa.array([7.0, 2.5, -0.0, float("nan")])).to_pylist()
+    ['7', None, '0', None]
+    >>> spelled_names(pa.array(["7.0", "ann"])).to_pylist(), spelled_names(pa.array([b"ann"])).to_pylist()
+    (['7', 'ann'], [None])
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if is_text(kind):
+        return _of_text(column.cast(pa.string()))
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return column.cast(pa.string())
+    if pa.types.is_floating(kind):
+        return _of_floats(column)
+    if pa.types.is_decimal(kind):
+        return pa.array([decimal_name(each) for each in column.to_pylist()], type=pa.string())
+    if pa.types.is_date(kind):
+        # a day is written in one way while its year has four digits
+        days = column.cast(pa.date32(), safe=False)
+        texts = days.cast(pa.string())
+        whole = pc.equal(days.cast(kind), column)
+        named = pc.and_(whole, pc.and_(pc.equal(pc.utf8_length(texts), _DAY), pc.invert(pc.starts_with(texts, "-"))))
+        return pc.if_else(named, texts, None)
+    return pa.nulls(len(column), pa.string())
+
+
+def _of_text(texts: Any) -> Any:
+    if not pc.any(pc.match_substring_regex(texts, _MAY_CHANGE)).as_py():
+        return texts
+    encoded = texts.dictionary_encode()
+    names = pa.array([person_name(name) for name in encoded.dictionary.to_pylist()], type=pa.string())
+    return names.take(encoded.indices)
+
+
+def _of_floats(column: Any) -> Any:
+    values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(values) < EXACT_WHOLE[column.type.bit_width]) & (values == np.rint(values))
+    numbers = pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole)
+    return numbers.cast(pa.string())
 
 
 # --- sequences as text -------------------------------------------------------------------------

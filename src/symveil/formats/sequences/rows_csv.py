@@ -41,8 +41,9 @@ from symveil.formats.reading import (
     rows_of,
     unguarded,
 )
-from symveil.formats.sequences.records import ROW_NUMBER, gathered
-from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
+from symveil.formats.sequences.layout import RowWriter
+from symveil.formats.sequences.records import ROW_NUMBER, ROWS_GATHERED, TEXT_GATHERED, Row, gathered
+from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.numbers.once import computed_once
 
 _BLOCK = 2 << 20

@@ -14,8 +14,9 @@ import pyarrow as pa
 from symveil.errors import FileError, ModelError, SymveilError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
 from symveil.formats.reading import MOST_TIMES, read_lines
-from symveil.formats.sequences.records import ROW_NUMBER, gathered
-from symveil.formats.sequences.rows import ROWS_GATHERED, TEXT_GATHERED, WHAT, Row, RowSource, RowWriter
+from symveil.formats.sequences.layout import RowWriter
+from symveil.formats.sequences.records import ROW_NUMBER, ROWS_GATHERED, TEXT_GATHERED, Row, gathered
+from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
 from symveil.numbers.once import computed_once

@@ -26,8 +26,9 @@ import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError, reason
 from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes
+from symveil.formats.sequences.layout import RowWriter
 from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
-from symveil.formats.sequences.rows import WHAT, RowSource, RowWriter
+from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.numbers.once import computed_once
 from symveil.storage.files import open_regular
 

@@ -1,5 +1,7 @@
 """A file of sequences as the rest of symveil sees it, whatever its format: records come out, and their like go in.
 
+Tables as streams of Arrow batches: what CSV, JSON Lines, Parquet and tables in memory have in common.
+
 How far a file was read, in steps that do not depend on secret words.
 """
 
@@ -8,9 +10,9 @@ from __future__ import annotations
 import gzip
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import AlphabetError, ParameterError
-from symveil.formats.sequences.layout import EvenBytes
+from symveil.formats.reading import MOST_TIMES, share_read
+from symveil.formats.sequences.layout import EvenBytes, RowWriter
 from symveil.formats.sequences.records import (
     ID,
     PERSON,
@@ -29,15 +32,81 @@ from symveil.formats.sequences.records import (
     beside_column,
     is_list,
     list_lengths,
+    no_name,
+    spelled_names,
 )
-from symveil.formats.sequences.rows import RowWriter, no_name, spelled_names
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
-from symveil.formats.symbols import check_separable
-from symveil.models.alphabet import Alphabet
+from symveil.models.alphabet import Alphabet, check_separable
 from symveil.models.times import PublicValues, Stamps
+from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, listener, named
 
 _HALF = re.compile("[\ud800-\udfff]")
+
+
+WHAT = "file of sequences"
+
+
+class RowSource(ABC):
+    """A table file that can be read again and again, a batch at a time."""
+
+    unit: str
+    """What messages call a place in it: line or row."""
+    has_dates: ClassVar[bool] = False
+    """Whether the format has a type for times; else they are text."""
+    passing: ClassVar[dict[bytes, bytes] | None] = None
+    """What marks a field whose cells pass as they are."""
+
+    def __init__(self, file: Path, *, most_times: int = MOST_TIMES) -> None:
+        self.file = file
+        self._most_times = most_times
+        self._raw: BinaryIO | None = None
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def lists(self) -> list[str]:
+        """The columns whose cells are lists."""
+        return []
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The types of the columns, where the format has any."""
+        return {}
+
+    def released_type(self, alphabet: Alphabet) -> pa.DataType | None:
+        """The type of released sequences as lists where it could tell a secret length; None: the file has types.
+
+        Where a format has none, the first symbol, if there is one, decides whether symbols are numbers.
+        """
+        del alphabet
+        return None
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], symbols: str) -> Generator[pa.RecordBatch]:
+        """The rows: `place`, then the columns by their names; `symbols` is the one that holds symbols."""
+
+    @abstractmethod
+    def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:
+        """What writes rows of these columns in the same format."""
+
+    def plain(self, text: str) -> str:
+        """What a cell says: in JSON without the quotes around it."""
+        return text
+
+    def spelled(self, cells: Any) -> Any:
+        """Cells of persons as names; null where one is no name."""
+        return spelled_names(cells)
+
+    def done(self) -> float:
+        """How much of the file has been read, from 0 to 1."""
+        return share_read(self.file, self._raw)
+
+    def _opened(self, raw: BinaryIO) -> None:
+        self._raw = raw
 
 
 class SequenceFile(ABC):
@@ -52,7 +121,8 @@ class SequenceFile(ABC):
     """The columns that are written, where it has any."""
     times: ArtificialTimes | PrivateWaits | None = None
     """What is written in the place of the true times; None: no times are written."""
-    _stamps: StampReader = StampReader()
+    _date_format: str | None = None
+    _between_times: str | None = None
 
     @property
     @abstractmethod
@@ -99,6 +169,10 @@ class SequenceFile(ABC):
     def spelled(self, cells: Any) -> Any:
         """Cells of persons as names; null where one is no name."""
         return spelled_names(cells)
+
+    @computed_once
+    def _stamps(self) -> StampReader:
+        return StampReader(self._date_format, self.plain, self._between_times)
 
     def stamps(self, batch: pa.RecordBatch) -> Stamps:
         """The times of all symbols of some records, one after the other, where a column of times was asked for."""

@@ -31,7 +31,7 @@ from symveil.formats.sequences.columns import (
     secret_lengths_in_long_form,
 )
 from symveil.formats.sequences.event_groups import Grouping
-from symveil.formats.sequences.layout import RowBlocks, bare_type
+from symveil.formats.sequences.layout import RowBlocks, RowWriter, bare_type
 from symveil.formats.sequences.records import (
     HOUR_COLUMN,
     HOURS,
@@ -55,11 +55,10 @@ from symveil.formats.sequences.records import (
     split_column,
     symbols_of_lists,
 )
-from symveil.formats.sequences.rows import RowSource, RowWriter
 from symveil.formats.sequences.rows_csv import CsvRows
 from symveil.formats.sequences.rows_json import JsonRows
 from symveil.formats.sequences.rows_parquet import ParquetRows
-from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
+from symveil.formats.sequences.sequence_file import RowSource, SequenceFile, reported_records
 from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
 from symveil.formats.sequences.xes import XesFile
 from symveil.models.alphabet import Alphabet
@@ -154,7 +153,7 @@ class _TableFile(SequenceFile):
         self._source, self.file, self.unit = source, source.file, source.unit
         self._delimiter = {} if options.delimiter is None else {"delimiter": options.delimiter}
         self._longest = longest
-        self._stamps = StampReader(options.date_format, source.plain, options.separator)
+        self._date_format, self._between_times = options.date_format, options.separator
         self.written = columns.written(source.names)
         self._made_here = made_here
         """The columns that do not pass as they are."""
@@ -287,7 +286,7 @@ class _LongFile(_TableFile):
         longest: int,
         times: ArtificialTimes | PrivateWaits | None = None,
     ) -> None:
-        self._columns, self.times, self._date_format = columns, times, options.date_format
+        self._columns, self.times = columns, times
         self._order = {} if columns.order is None or columns.order in columns.keep else {"order": columns.order}
         self._hour: dict[str, str] = {}
         if times is not None and columns.order in columns.keep:

@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
-from symveil.formats.sequences.event_groups import check_format
 from symveil.formats.sequences.records import is_list, is_text
 from symveil.models.times import INSTANT, MICROSECONDS, UNKNOWN, WALL_CLOCK, Stamps
 
@@ -150,10 +149,6 @@ class StampReader:
     date_format: str | None = None
     plain: Callable[[str], str] = str
     separator: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.date_format is not None:
-            check_format(self.date_format)
 
     def cells(self, column: Any) -> Stamps:
         """The time in each cell."""

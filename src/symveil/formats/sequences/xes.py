@@ -21,6 +21,7 @@ from symveil.errors import AlphabetError, FileError, ParameterError, SymveilErro
 from symveil.formats.reading import LONGEST, LONGEST_SEQUENCE_CELL, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.formats.sequences.event_groups import EventOrder
+from symveil.formats.sequences.layout import RowWriter
 from symveil.formats.sequences.records import (
     ID,
     PERSON,
@@ -31,11 +32,11 @@ from symveil.formats.sequences.records import (
     gathered,
     keep_column,
     made_in_order,
+    spelled_names,
     too_long,
 )
-from symveil.formats.sequences.rows import RowWriter, spelled_names
 from symveil.formats.sequences.sequence_file import SequenceFile
-from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits, StampReader
+from symveil.formats.sequences.stamps import ArtificialTimes, PrivateWaits
 from symveil.formats.sequences.xes_writer import CASE_PREFIX, HOUR_KEY, XesWriter
 from symveil.formats.xml_text import XmlReader
 from symveil.models.alphabet import Alphabet
@@ -89,7 +90,7 @@ class XesFile(SequenceFile):
             time=options.time,
             attributes=options.attributes,
         )
-        self._stamps = StampReader(options.date_format)
+        self._date_format = options.date_format
         if not self.columns.case.startswith(_CASE):
             raise ParameterError("case", expected=f"an attribute of the trace, {_CASE}…", found=self.columns.case)
         if times is not None and PROCESS_MINING["order"] in (*self.columns.keep, self.columns.symbol):

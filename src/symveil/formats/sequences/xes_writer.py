@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from symveil.errors import FileError
 from symveil.formats.sequences.columns import PROCESS_MINING, LongColumns
+from symveil.formats.sequences.layout import RowWriter
 from symveil.formats.sequences.records import HOURS, ID, SYMBOLS, TIME, keep_column
-from symveil.formats.sequences.rows import RowWriter
 from symveil.formats.sequences.stamps import ArtificialTimes
 from symveil.pictures.text import displayable
 

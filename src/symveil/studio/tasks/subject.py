@@ -17,7 +17,7 @@ from symveil.calibration.limits import all_certificates_are_quick
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.paper_systems import TRIP, road_network
 from symveil.formats.models.model_files import load_model
-from symveil.formats.symbols import read_alphabet, split_word
+from symveil.formats.symbols import read_alphabet
 from symveil.languages.free import FreeLanguage, words
 from symveil.languages.graph import AnyModel
 from symveil.languages.language import Language
@@ -28,7 +28,7 @@ from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.choice import AUTO
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.models.alphabet import Word, decode
+from symveil.models.alphabet import Word, decode, split_word
 from symveil.numbers.rationals import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
