@@ -16,6 +16,7 @@ import symveil as sv
 from symveil.cli.main import main
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.formats.sequences.records import join_column, split_column
+from symveil.tasks.learn import learn_file
 
 
 def read(file: Path, **options: str) -> list[tuple[str, ...]]:
@@ -233,3 +234,41 @@ def test_a_file_without_a_header_does_not_lose_its_first_line(
     assert not out.exists() and "a b" not in str(refused.value)
     named = text.splitlines()[0].rpartition(",")[2]
     sv.privatize_file(source, out, alphabet="ab", epsilon=1, sequence=named, **options)
+
+
+# --- what a public map lacks ------------------------------------------------------------------------
+
+ADVICE = {
+    "a,b\nb,c\nc,a\n": "from 'a' to 'b' and none from 'b' to 'a', and no way back of any other: a pair",
+    "a,b\nb,a\nb,c\nc,b\nc,d\nd,a\na,d\n": "from 'c' to 'd' and none from 'd' to 'c'",
+    "a,b\nb,a\nb,c\nc,b\nc,d\nd,c\n": None,
+    "a,b\nb,a\nb,c\nc,d\nd,b\n": None,  # one-way roads among others are no slip
+}
+
+
+@pytest.mark.parametrize("rows", ADVICE)
+@pytest.mark.parametrize("word", ["b|b|b", "a|c"])
+def test_a_refused_move_names_a_way_back_that_the_public_map_lacks(tmp_path: Path, rows: str, word: str) -> None:
+    """The pair named depends on the map alone: the word that was refused is a secret."""
+    model, source = written(tmp_path / "map.csv", f"from,to\n{rows}"), written(tmp_path / "t.csv", f"id,s\n1,{word}\n")
+    options = {"separator": "|", "sequence": "s", "identifier": "id"}
+    with pytest.raises(SymveilError, match="cannot come there") as refused:
+        sv.privatize_file(source, tmp_path / "out.csv", model=model, epsilon=1, adjacency=1, **options)
+    with pytest.raises(SymveilError, match="expected moves that the graph allows") as unlearned:
+        learn_file(source, tmp_path / "m.json", graph=model, smooth=1, **options)
+    for error in (refused, unlearned):
+        advice = ADVICE[rows]
+        assert ("none from" in str(error.value)) == (advice is not None)
+        assert advice is None or advice in str(error.value)
+
+
+def test_a_person_of_a_trace_is_named_with_its_prefix(tmp_path: Path) -> None:
+    log = written(
+        tmp_path / "log.xes",
+        '<log><trace><string key="concept:name" value="1"/><string key="who" value="ann"/>'
+        '<event><string key="concept:name" value="a"/></event></trace></log>',
+    )
+    for option in ("person", "keep"):
+        named = ("who",) if option == "keep" else "who"
+        with pytest.raises(FileError, match="found none; an attribute of traces is named case:who$"):
+            sv.privatize_file(log, tmp_path / "out.xes", alphabet="abc", epsilon=1, **{option: named})

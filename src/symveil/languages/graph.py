@@ -23,6 +23,7 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, Transition, TransitionSystem
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.markov_chain import MarkovChain
+from symveil.models.names import shown
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import Numbers
@@ -35,6 +36,29 @@ Model = MarkovChain | TransitionSystem | Automaton
 
 AnyModel = Model | PartiallyObserved | LabelledChain
 """Whatever a model file may hold."""
+
+
+def one_way_advice(model: object) -> str:
+    """What a map of moves may lack where a word is refused: the way back. It follows from the public map alone.
+
+    Nothing where every move has its way back, and where those that have none are neither exceptions nor all.
+
+    >>> pairs = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("c", "a")]
+    >>> one_way_advice(MarkovChain.from_transitions([(*pair, "1/2" if pair[0] in "bc" else 1) for pair in pairs]))
+    "the model has a move from 'c' to 'a' and none from 'a' to 'c'"
+    """
+    if not isinstance(model, MarkovChain):
+        return ""
+    moves = {(source, target): None for source, target, _ in model.transitions if source != target}
+    one_way = [(source, target) for source, target in moves if (target, source) not in moves]
+    if not one_way or len(moves) // 2 < len(one_way) < len(moves):
+        return ""
+    source, target = map(shown, one_way[0])
+    missing = f"a move from {source} to {target} and none from {target} to {source}"
+    if len(one_way) == len(moves):
+        return f"the model has {missing}, and no way back of any other: a pair that goes both ways needs two rows"
+    others = f", and {len(one_way) - 1} more without a way back" if len(one_way) > 1 else ""
+    return f"the model has {missing}{others}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, WordError
 from symveil.formats.sequences.records import as_text, cuts, list_lengths, symbols_of_lists
+from symveil.languages.graph import one_way_advice
 from symveil.languages.language import refusal
 from symveil.ledger.units import whole_parts
 from symveil.mechanisms.by_length import calibrated, needs_lengths
@@ -223,7 +224,8 @@ def _refusal(
             "raise it, for all sequences",
             position=int(wrong[row]),
         )
-    out = f"; {plan.advice}" if plan.advice else ""
+    advice = [plan.advice, one_way_advice(language.model) if why.because != "end" else ""]
+    out = "".join(f"; {each}" for each in advice if each)
     if why.because == "end":
         return WordError(
             f"{_where(batch, plan, row)}: expected a sequence that the model accepts, found one that ends in a state "

@@ -40,6 +40,7 @@ from symveil.languages.graph import Model, require_words
 from symveil.languages.language import AnyLength, runs_of_any_length, words_of_any_length
 from symveil.laws.parameters import read_epsilon
 from symveil.models.alphabet import Alphabet, Symbol
+from symveil.models.names import shown
 from symveil.models.times import WallClock
 from symveil.parameters import Domain, File, OneOf, declared
 from symveil.pictures.maps import Road
@@ -113,9 +114,10 @@ def symbol_zones(
 ) -> tuple[Indices, tuple[str, ...]]:
     """The zone of each symbol, and the names of zones: those that have a symbol, in the order of their names."""
     _, zone_of = zones_of(zones, roads)
-    missing = sum(symbol not in zone_of for symbol in symbols)
+    missing = [shown(symbol) for symbol in symbols if symbol not in zone_of]  # symbols are public here
     if missing:
-        raise InputError(f"zones: expected a zone for every symbol, found none for {missing} of them")
+        others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise InputError(f"zones: expected a zone for every symbol, found none for {missing[0]}{others}")
     names = tuple(sorted({zone_of[symbol] for symbol in symbols}))
     number = {name: index for index, name in enumerate(names)}
     return np.array([number[zone_of[symbol]] for symbol in symbols], dtype=np.int64), names

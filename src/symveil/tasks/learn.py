@@ -20,6 +20,7 @@ from symveil.formats.reading import LONGEST, MOST_TIMES, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.frames import is_frame
 from symveil.formats.sequences.sequence_files import read_sequences
+from symveil.languages.graph import one_way_advice
 from symveil.models.alphabet import Alphabet, Symbol, Word
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.rationals import Number, exact, spelled
@@ -116,7 +117,7 @@ def learn_chain(
     if alphabet is not None:
         states = _string_symbols(Alphabet.from_symbols(alphabet))
     moves = None if graph is None else {(source, target): None for source, target, _ in graph.transitions}
-    counts, seen = _count(sequences, states, moves)
+    counts, seen = _count(sequences, states, graph)
     if states is None:
         states = tuple(sorted(seen))
     if not states:
@@ -127,23 +128,23 @@ def learn_chain(
 
 
 def _count(
-    sequences: Iterable[Word], states: tuple[str, ...] | None, moves: dict[Move, None] | None
+    sequences: Iterable[Word], states: tuple[str, ...] | None, graph: MarkovChain | None
 ) -> tuple[dict[Move, int | Fraction], set[str]]:
     """How often each move was made, and the symbols that were seen; refuses what is not allowed."""
     counts: Counter[Move] = Counter()
     seen: set[str] = set()
     known = None if states is None else frozenset(states)
-    allowed = None if moves is None else frozenset(moves)
+    allowed = None if graph is None else frozenset((source, target) for source, target, _ in graph.transitions)
     for number, sequence in enumerate(sequences, start=1):
         symbols = _symbols(sequence, number)
         if known is not None and not known.issuperset(symbols):
             position = next(index for index, symbol in enumerate(symbols, start=1) if symbol not in known)
-            what = "symbols of the alphabet" if moves is None else "symbols that are states of the graph"
+            what = "symbols of the alphabet" if graph is None else "symbols that are states of the graph"
             raise _refusal(number, position, what)
         observed = list(pairwise(symbols))
         if allowed is not None and not allowed.issuperset(observed):
             position = next(index for index, move in enumerate(observed, start=2) if move not in allowed)
-            raise _refusal(number, position, "moves that the graph allows")
+            raise _refusal(number, position, "moves that the graph allows", one_way_advice(graph))
         seen.update(symbols)
         counts.update(observed)
     return dict(counts), seen
@@ -163,9 +164,12 @@ def _symbols(sequence: Word, number: int) -> tuple[str, ...]:
     return symbols  # type: ignore[return-value]  # all strings, as was just seen
 
 
-def _refusal(number: int, position: int, what: str) -> WordError:
-    # The symbol is a secret: number and position tell the owner enough.
-    return WordError(f"sequence {number}: expected {what}, found another at position {position}", position=position)
+def _refusal(number: int, position: int, what: str, advice: str = "") -> WordError:
+    # The symbol is a secret: number and position tell the owner enough, and the advice is about the public graph.
+    out = f"; {advice}" if advice else ""
+    return WordError(
+        f"sequence {number}: expected {what}, found another at position {position}{out}", position=position
+    )
 
 
 def _string_symbols(alphabet: Alphabet) -> tuple[str, ...]:

@@ -53,6 +53,8 @@ _LARGEST_TRACE = LONGEST_SEQUENCE_CELL
 _VALUES = ("string", "date", "int", "float", "boolean", "id")
 _WITHIN = {"log": "a log around everything", "trace": "traces in the log", "event": "events in a trace"}
 _CASE = CASE_PREFIX
+_AS_OF_TRACE = f"; an attribute of traces is named {_CASE}{{}}"
+"""Advice where no event has an attribute that was named without the prefix."""
 
 
 @dataclass
@@ -169,7 +171,10 @@ class XesFile(SequenceFile):
             some = any(known.startswith(_CASE) == of_trace for known in self.kinds)  # an empty log misses nothing
             if some and name not in self.kinds:
                 whose = "traces" if of_trace else "events"
-                raise FileError(str(self.file), expected=f"an attribute {name!r} (`keep`) of {whose}", found="none")
+                advice = "" if of_trace else _AS_OF_TRACE.format(name)
+                raise FileError(
+                    str(self.file), expected=f"an attribute {name!r} (`keep`) of {whose}", found=f"none{advice}"
+                )
 
     def _batch(self, traces: list[tuple[int, _Trace]], order: EventOrder) -> pa.RecordBatch:
         columns = self.columns
@@ -231,7 +236,7 @@ class XesFile(SequenceFile):
         name = self.columns.person or ""
         if name.startswith(_CASE):
             return self._named(trace.values, name.removeprefix(_CASE), number, "a person")
-        persons = {person_name(self._named(event, name, number, "a person")) for event in trace.events}
+        persons = {person_name(self._named(event, name, number, "a person", _AS_OF_TRACE)) for event in trace.events}
         if len(persons) != 1:
             raise self._error(number, "one person in a trace", "several" if persons else "none")
         return persons.pop()
@@ -248,14 +253,15 @@ class XesFile(SequenceFile):
             return pa.array([_number_or_text(name) for name in names.to_pylist()], type=pa.string())
         return names
 
-    def _required(self, values: dict[str, str], key: str, number: int, what: str) -> str:
+    def _required(self, values: dict[str, str], key: str, number: int, what: str, advice: str = "") -> str:
         if key not in values:
-            advice = "; name the attribute that has it with `symbol`" if key == PROCESS_MINING["symbol"] else ""
-            raise self._error(number, f"{what} ({key})", f"none{advice}")
+            if key == PROCESS_MINING["symbol"]:
+                advice = "; name the attribute that has it with `symbol`"
+            raise self._error(number, f"{what} ({key})", f"none{advice.format(key)}")
         return values[key]
 
-    def _named(self, values: dict[str, str], key: str, number: int, what: str) -> str:
-        name = self._required(values, key, number, what)
+    def _named(self, values: dict[str, str], key: str, number: int, what: str, advice: str = "") -> str:
+        name = self._required(values, key, number, what, advice)
         if not name:  # all that have none would be one
             raise self._error(number, f"{what} ({key})", "an empty one")
         return name
