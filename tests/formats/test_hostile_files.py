@@ -310,3 +310,9 @@ def test_symbols_that_a_log_cannot_hold_are_refused_before_anything_is_drawn(tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.xes"]
     with pytest.raises(FileError, match="XML cannot hold"):  # and nothing else may write one either
         xes_writer._attribute(symbol)
+
+
+def test_what_is_wrong_with_a_line_of_json_is_in_its_own_line(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"id": 1, "s": ["a"]}\n{"id": 2, "s": ["a\x01"]}\n')
+    with pytest.raises(FileError, match="line 2: expected JSON, found invalid control character at column 19$"):
+        list(open_sequences(tmp_path / "t.jsonl").records())

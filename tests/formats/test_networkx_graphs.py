@@ -118,7 +118,7 @@ def test_dot(tmp_path, suffix: str, capsys) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("g.graphml", "<graphml>", "line 1: expected GraphML, found no element found"),
+        ("g.graphml", "<graphml>", "line 1: expected GraphML, found no element"),
         ("g.graphml", "", "expected GraphML"),
         ("g.graphml", "<graphml/>", "expected GraphML"),
         ("g.dot", "this is no graph", "expected a DOT graph"),

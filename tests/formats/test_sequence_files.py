@@ -260,10 +260,10 @@ def test_xes(tmp_path):
     ("text", "message"),
     [
         ("<html/>", "expected an XES log"),
-        ("<log><trace></log>", "line 1: expected XML"),
+        ("<log><trace></log>", "line 1: expected XML, found mismatched tag"),
         ("<log><trace><string key='concept:name' value='1'/><event/></trace></log>", "trace 1: expected a symbol"),
         ("<log><trace><string key='concept:name'/></trace></log>", "expected a value"),
-        ("", "expected XML"),
+        ("", "expected XML, found no element$"),
     ],
 )
 def test_xes_that_is_none(tmp_path, text, message):

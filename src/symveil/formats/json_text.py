@@ -55,8 +55,10 @@ _decoder = json.JSONDecoder(
 )
 
 
-def parse_json(text: str, *, where: str) -> object:
+def parse_json(text: str, *, where: str, is_line: bool = False) -> object:
     """The value of a JSON text: None, bool, str, list, `Numeral` or `Members`. Errors show no content.
+
+    With `is_line` the text is one line, which `where` names.
 
     >>> parse_json('{"p": [0.10, 1e999999999]}', where="x.json")
     Members(pairs=[('p', [Numeral(text='0.10'), Numeral(text='1e999999999')])])
@@ -64,7 +66,8 @@ def parse_json(text: str, *, where: str) -> object:
     try:
         return _decoder.decode(text)
     except json.JSONDecodeError as error:
-        actual = f"{error.msg[0].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+        problem = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')}"
+        actual = f"{problem} at {'' if is_line else f'line {error.lineno}, '}column {error.colno}"
     except _NoNumberError as error:
         actual = f"{error}, which is no JSON number"
     except RecursionError:

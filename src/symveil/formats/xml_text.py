@@ -68,7 +68,7 @@ class XmlReader:
         except SymveilError:
             raise
         except expat.ExpatError as error:  # its message could hold a piece of the file, that of its code does not
-            problem = expat.ErrorString(error.code)
+            problem = expat.ErrorString(error.code).removesuffix(" found")
             raise FileError(f"{self._file}: line {error.lineno}", expected=self._what, found=problem) from None
         except (LookupError, ValueError):  # what the first line declares is no encoding, or none that expat takes
             raise FileError(str(self._file), expected=f"{self._what} in UTF-8", found="another encoding") from None

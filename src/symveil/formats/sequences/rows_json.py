@@ -37,7 +37,7 @@ def json_record(text: str, where: str) -> dict[str, object]:
     symveil.errors.FileError: line 2: expected a JSON object, found another value
     """
     refuse_deep_nesting(text, where=where)
-    record = parse_json(text, where=where)
+    record = parse_json(text, where=where, is_line=True)
     if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
         try:
             (raw_json(record) or "").encode()
