@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 import symveil as sv
-from symveil.enforcement import losses
 from symveil.enforcement.enforce import enforce_policy, observations_of
 from symveil.examples.paper_systems import example_4, medical
+from symveil.mechanisms.restricted import EnumeratedLoss
 from symveil.tasks import opacity
 from symveil.tasks.enforce import enforcement_document
 from symveil.tasks.opacity import judge_opacity
@@ -45,7 +45,7 @@ def built(monkeypatch) -> Counter:
         monkeypatch.setattr(module, "verdict_on", counted("verdict", verify.verdict_on))
     tabulate = counted("observations", run_observations.complete_observations)
     monkeypatch.setattr(run_observations, "complete_observations", tabulate)
-    monkeypatch.setattr(losses.EnumeratedLoss, "of", counted("loss", losses.EnumeratedLoss.of))
+    monkeypatch.setattr(EnumeratedLoss, "of", counted("loss", EnumeratedLoss.of))
     return count
 
 

@@ -12,11 +12,13 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.enforcement import length_tables
-from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.limits import LIMITS
-from symveil.enforcement.losses import all_distances
+from symveil.languages.distance_sums import all_distances
 from symveil.languages.limits import LIMITS as LANGUAGES
 from symveil.languages.runs import smallest
+from symveil.mechanisms.limits import LIMITS as MECHANISMS
+from symveil.mechanisms.postprocessed import Postprocessed
+from symveil.mechanisms.restricted import Restricted
 from symveil.randomness import NotPrivateSeededBits
 from symveil.tasks.enforce import enforcement_document
 
@@ -109,7 +111,7 @@ def test_where_everything_is_safe_nothing_is_corrected(monkeypatch, hamming):
 
 
 def test_where_nothing_is_known_exactly_the_certified_mechanism_with_less_error_is_taken(set_limits):
-    set_limits(LIMITS, inputs=100)  # 125 observations: too many to compare
+    set_limits(MECHANISMS, restricted_inputs=100)  # 125 observations: too many to compare
     system = busy_system(50, 8)
     chosen, direct = (
         sv.enforce_opacity(system, 2, epsilon=2, length=3, mechanism=mechanism) for mechanism in ("auto", "direct")

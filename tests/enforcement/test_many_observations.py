@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symveil as sv
-from symveil.enforcement import losses as distance_sums
-from symveil.enforcement.limits import LIMITS
+from symveil.languages.distance_sums import distance_counts
+from symveil.languages.limits import LIMITS
 from symveil.tasks.enforce import enforcement_document
 from symveil.verification.limits import LIMITS as PROOFS
 from symveil.verification.opacity import run_observations
@@ -38,10 +38,10 @@ def test_a_report_on_fifty_states_takes_seconds_and_leaves_little_out():
     assert Fraction(document["violation_before"]) == strings
 
 
-@pytest.mark.parametrize("few", [0, distance_sums._FEW_PAIRS])
-def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(monkeypatch, few):
+@pytest.mark.parametrize("few", [0, LIMITS.now.listed_pairs])
+def test_what_private_achieves_is_what_the_list_of_all_pairs_gives(set_limits, few):
     """Length 3: 125 observations, each with the law of what is shown for it."""
-    monkeypatch.setattr(distance_sums, "_FEW_PAIRS", few)
+    set_limits(LIMITS, listed_pairs=few)
     enforced = sv.enforce_opacity(busy_system(50, 8), 2, epsilon=2, length=3)
     release = enforced.mechanism(3)
     listed, outputs = list(enforced._runs.walk(cut=False)), release.outputs(at_most=1000)[0]
@@ -86,7 +86,7 @@ def test_tables_that_are_too_large_are_refused_before_one_is_made(set_limits):
     words = np.array(list(np.ndindex(5, 5, 5, 5)), dtype=np.int32)
     done = []
     with pytest.raises(sv.SymveilError, match="at most 3000 numbers in a table, found"):
-        distance_sums.distance_counts(words, words, progress=lambda at, of: done.append((at, of)))
+        distance_counts(words, words, progress=lambda at, of: done.append((at, of)))
     assert done == []
 
 

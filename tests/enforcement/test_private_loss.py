@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 import symveil as sv
-from symveil.enforcement.limits import LIMITS
-from symveil.enforcement.losses import EnumeratedLoss
 from symveil.examples.paper_systems import example_4
+from symveil.mechanisms.limits import LIMITS
+from symveil.mechanisms.restricted import EnumeratedLoss
 from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.run_observations import SafeObservations
@@ -93,18 +93,18 @@ def three_ways(length: int) -> sv.StochasticSystem:
 
 def test_where_inputs_are_too_many_the_rate_is_the_classic_one(set_limits):
     """η = ε/2b holds for any inputs; the guarantee then says that it is the papers' bound."""
-    set_limits(LIMITS, inputs=80)
+    set_limits(LIMITS, restricted_inputs=80)
     enforced = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2, mechanism="direct")
     assert rate_of(enforced, 4) == 0.5
     assert (enforced.guarantee.epsilon, enforced.guarantee.how) == (2.0, "classic")
-    set_limits(LIMITS, inputs=1000, comparisons=100_000)
+    set_limits(LIMITS, restricted_inputs=1000, restricted_comparisons=100_000)
     compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2)
     assert compared.guarantee.how == "exact"
-    set_limits(LIMITS, comparisons=1000)
+    set_limits(LIMITS, restricted_comparisons=1000)
     not_compared = sv.enforce_opacity(three_ways(4), 0, epsilon=2, adjacency=2, mechanism="direct")
     assert (not_compared.guarantee.epsilon, not_compared.guarantee.how) == (2.0, "classic")
     assert rate_of(not_compared, 4) == 0.5
-    set_limits(LIMITS, inputs=80, comparisons=400_000_000)
+    set_limits(LIMITS, restricted_inputs=80, restricted_comparisons=400_000_000)
     # with 3³ = 27 inputs they are written out, and the rate is larger
     enforced = sv.enforce_opacity(three_ways(3), 0, epsilon=2, adjacency=2)
     assert rate_of(enforced, 3) > 0.5

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import symveil as sv
-from symveil.enforcement.combinators import Restricted
 from symveil.errors import ParameterError, WordError
 from symveil.examples.paper_systems import example_4
+from symveil.mechanisms.restricted import Restricted
 from symveil.randomness import NotPrivateSeededBits
 
 from .plain_observer import Plain, hamming, ks, layered_systems

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import symveil as sv
 from symveil.enforcement import policies
-from symveil.enforcement.losses import EnumeratedLoss
 from symveil.errors import FileError, ParameterError, SymveilError
 from symveil.estimation.statistics import CHOICES
 from symveil.examples.paper_systems import TRIP, example_4, network_coordinates, network_language, road_network
@@ -23,6 +22,7 @@ from symveil.formats.manifest import manifest_path
 from symveil.formats.shapes import read_coordinates
 from symveil.languages.edit_distance import edit_distance
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.restricted import EnumeratedLoss
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.once import counted_searches
 from symveil.numbers.progress import silent

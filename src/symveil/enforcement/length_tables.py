@@ -14,10 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.enforcement.combinators import Correction, Floats, Postprocessed, Restricted, one_hot
 from symveil.enforcement.limits import LIMITS
-from symveil.enforcement.losses import EnumeratedLoss, all_distances, distance_counts, log_sums, log_totals
 from symveil.errors import TooLargeError
+from symveil.languages.distance_sums import Floats, all_distances, distance_counts, log_sums, log_totals, one_hot
 from symveil.languages.free import words
 from symveil.languages.language import Language
 from symveil.languages.runs import RunLanguage, smallest
@@ -25,6 +24,8 @@ from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.laws.protection import public_words
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.exponential import hamming_rate
+from symveil.mechanisms.postprocessed import Correction, Postprocessed
+from symveil.mechanisms.restricted import EnumeratedLoss, Restricted
 from symveil.mechanisms.selection import select_one_of_many
 from symveil.models.alphabet import Codes
 from symveil.numbers.once import computed_once

@@ -11,10 +11,6 @@ from symveil.numbers.limits import Adjustable
 class EnforcementLimits:
     """The most of each."""
 
-    corrections: int = 400_000_000
-    """Outcomes × safe observations that are compared."""
-    corrected_at_once: int = 2_000_000
-    """The same at once."""
     positions: int = 3_000
     """Positions of a game whose costs are compared."""
     replies: int = 200_000
@@ -31,18 +27,8 @@ class EnforcementLimits:
     """The same × safe observations."""
     numbers_at_once: int = 2_000_000
     """Numbers of such a table at once."""
-    table_numbers: int = 20_000_000
-    """Numbers of one table of distances, at eight bytes each."""
     pairs: int = 5_000_000
     """Pairs of observations whose losses are compared exactly."""
-    inputs: int = 3_000
-    """Observations all pairs of which are compared."""
-    distances: int = 4_000_000
-    """Distances that are computed at once."""
-    comparisons: int = 400_000_000
-    """Pairs × shown observations that are compared."""
-    compared_at_once: int = 10_000_000
-    """The same at once."""
     substitutes: int = 1_000_000
     """Substitutes of one string that are written out."""
     outcomes: int = 5_000_000

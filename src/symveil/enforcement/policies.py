@@ -27,10 +27,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.enforcement.combinators import Postprocessed, Restricted
 from symveil.enforcement.length_tables import AUTO, LengthTables
 from symveil.enforcement.limits import LIMITS
-from symveil.enforcement.losses import loss_of_laws
 from symveil.errors import ParameterError, TooLargeError, WordError
 from symveil.languages.free import at_distance
 from symveil.languages.hamming_automaton import hamming_automaton
@@ -42,8 +40,10 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.parameters import Adjacency, read_adjacency
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.mechanisms.postprocessed import Postprocessed
+from symveil.mechanisms.restricted import Restricted
 from symveil.models.alphabet import Alphabet, Codes
-from symveil.numbers.conversions import fraction, rational
+from symveil.numbers.conversions import fraction, log_upper_bound, rational
 from symveil.numbers.once import Memo, computed_once
 from symveil.pictures.diagram import Diagram
 from symveil.randomness import BitSource
@@ -243,6 +243,33 @@ class SensitiveOnlyPolicy:
                 secret[events] += with_secret
         largest = max((secret[events] / chance for events, chance in shown.items()), default=fmpq(0))
         return fraction(largest)
+
+
+def loss_of_laws(laws: Mapping[Events, Mapping[Events, Fraction]], adjacency: int) -> Guarantee:
+    """sup ln P(w'|w)/P(w'|v) over adjacent w, v of one length, exactly; infinite where supports differ.
+
+    >>> half = {(0,): Fraction(1, 2), (1,): Fraction(1, 2)}
+    >>> loss_of_laws({(0,): half, (1,): {(1,): Fraction(1)}}, 1).epsilon
+    inf
+    """
+    by_length: dict[int, list[Events]] = defaultdict(list)
+    for events in laws:
+        by_length[len(events)].append(events)
+    worst = Fraction(1)
+    pairs = 0
+    for inputs in by_length.values():
+        for one, other in combinations(inputs, 2):
+            pairs += 1
+            if pairs > LIMITS.now.pairs:
+                raise TooLargeError(
+                    f"loss: expected at most {LIMITS.now.pairs} pairs of observations, found more; use a smaller length"
+                )
+            if sum(map(int.__ne__, one, other)) <= adjacency:
+                if laws[one].keys() != laws[other].keys():
+                    return Guarantee(epsilon=math.inf, how="exact")
+                ratios = [chance / laws[other][shown] for shown, chance in laws[one].items()]
+                worst = max(worst, *ratios, *(1 / ratio for ratio in ratios))
+    return Guarantee.of_loss(log_upper_bound(worst), "exact")
 
 
 def require_few_outcomes(outcomes: int) -> None:

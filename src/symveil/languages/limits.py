@@ -81,6 +81,11 @@ class LanguageLimits:
     thread_symbols: int = 1 << 16
     """What a thread draws at once: enough to be worth a thread, so little that long words are shared out too."""
 
+    listed_pairs: int = 100_000
+    """So many pairs of words are quicker to list than to be counted by prefixes and suffixes."""
+    table_numbers: int = 20_000_000
+    """Numbers of one table of distances, at eight bytes each."""
+
     drawn_states: int = 400
     """States of an automaton of words near a word that is drawn as a picture …"""
     drawn_product_states: int = 150

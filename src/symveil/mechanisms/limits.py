@@ -87,6 +87,18 @@ class MechanismLimits:
     """Its inequalities (adjacent pairs × outputs): a round of rays takes about 10 s for so many."""
     solved_rows: int = 60_000
     """Inequalities that are solved all at once, which takes about 15 s for so many."""
+    restricted_inputs: int = 3_000
+    """Inputs of a law restricted to some outputs, all pairs of which are compared."""
+    restricted_distances: int = 4_000_000
+    """Inputs × outputs whose distances are computed for that …"""
+    restricted_comparisons: int = 400_000_000
+    """… and adjacent inputs × outputs that are compared …"""
+    compared_at_once: int = 10_000_000
+    """… and so many of them at once."""
+    corrections: int = 400_000_000
+    """Outcomes × words shown instead that a channel lists …"""
+    corrected_at_once: int = 2_000_000
+    """… and so many of them at once."""
     flipped_at_once: int = 1 << 14
     """Words that permute-and-flip draws at once."""
     runners: int = 1 << 17

@@ -1,165 +1,32 @@
-"""Laws made of laws: `Restricted` is a law given that its outcome is among some words, `Postprocessed` a law and then a
-channel. The policy private is one or the other on the observations of one length; `mechanisms/by_length.py` puts the
-lengths together.
+"""A law and then a channel: what a mechanism draws is shown as it is, or replaced by further bits.
 
-*Restricted* to safe observations the exponential mechanism has one common support for all inputs: ε-differentially
-private in the ordinary sense, and nothing that gives a secret away is ever shown (docs/opacity.md). The inputs may be
-unsafe, hence outside the language of the outputs, so the certificates for models, which compare words of one language,
-do not apply. The rate is ε/2b, which holds for any inputs, or larger where the exact loss over *all* observations of
-the length is known, by listing them.
-
-*Postprocessed*: a mechanism releases observations, safe or not, as it would words of any model, with the costs and
-certificates of `mechanisms`. Where what it drew gives a secret away, a safe observation is shown instead, drawn around
-it by a rate that is fixed and public (`Correction`). The loss is that of the mechanism.
+A mechanism releases words as it would those of any model, with the costs and certificates of this room. Where what it
+drew is not among the words that may be shown, one of these is shown instead, drawn around it by a rate that is fixed
+and public (`Correction`; the policy private, docs/opacity.md). The loss is that of the mechanism.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final
 
 import numpy as np
-from flint import arb
-from numpy.typing import NDArray
 
-from symveil.calibration.search import largest_rate
-from symveil.enforcement.limits import LIMITS
-from symveil.enforcement.losses import EnumeratedLoss, all_distances, distance_counts, log_totals
 from symveil.errors import TooLargeError
-from symveil.languages.run_draws import total_weight
-from symveil.languages.run_laws import expected_errors
+from symveil.languages.distance_sums import Floats, all_distances, distance_counts, log_totals, one_hot
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.laws.guarantee import Guarantee
-from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
-from symveil.laws.parameters import Adjacency
-from symveil.mechanisms.chains import trellis_moves
+from symveil.laws.law import DistanceLaw
 from symveil.mechanisms.cost_weighted import release_runs
-from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism, Remarks, proved_again
 from symveil.models.alphabet import Codes, Lengths
-from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
-from symveil.numbers.rationals import Number, at_least, spelled
+from symveil.numbers.rationals import spelled
 from symveil.randomness import BitSource, NotPrivateSeededBits
-
-Floats = NDArray[np.float64]
-
-_LARGEST_RATE = Fraction(64)
-_TOLERANCE, _EVALUATIONS = Fraction(1, 10**6), 40
-
-
-class Restricted(DistanceWeighted):
-    """P(w'|w) = e^{−ηd(w,w')}/Z(w) over the words w' of `safe`, for every word w of `possible`, of one length.
-
-    It is the law of the exponential mechanism on `possible` at the same rate, given that the outcome is in `safe`.
-    `loss` is the loss for each rate; None where the words are too many to list.
-    """
-
-    name = "private"
-    label: ClassVar[str] = "safe observations only"
-    correction: ClassVar[None] = None
-    """No channel follows: what is drawn is shown."""
-
-    def __init__(
-        self,
-        possible: RunLanguage,
-        safe: RunLanguage,
-        *,
-        epsilon: Number,
-        adjacency: Adjacency = 1,
-        loss: EnumeratedLoss | None,
-    ) -> None:
-        super().__init__(possible, epsilon=epsilon, adjacency=adjacency)
-        self.safe: Final = safe
-        rate = self._largest_rate(loss)
-        spent = None if loss is None else loss(rate)
-        exact = spent is not None and spent <= self.epsilon  # larger by rounding only: 2bη bounds it
-        loss_of_all = spent if spent is not None and exact else self.epsilon
-        proved = Guarantee.of_loss(loss_of_all, "exact" if exact else "classic")
-        vars(self)["law"] = self._law_with(proved, rate=rate)
-
-    def _largest_rate(self, loss: EnumeratedLoss | None) -> Fraction:
-        """The largest rate whose loss over all pairs of adjacent words, safe or not, is known to be at most ε."""
-        reach = max(self.reach, 1)
-        classic = self.epsilon / (2 * reach)
-        best = loss and largest_rate(
-            loss,
-            claimed=None,
-            epsilon=self.epsilon,
-            safe=classic,
-            slope=reach,
-            limit=_LARGEST_RATE,
-            tolerance=_TOLERANCE,
-            evaluations=_EVALUATIONS,
-        )
-        return best.rate if best else classic
-
-    @property
-    def rate(self) -> Fraction:
-        """η."""
-        assert self.law.rate is not None  # noqa: S101 - every such law has one
-        return self.law.rate
-
-    def _loss_beyond(self, distance: int) -> float:
-        """2η for every place, as for the exponential mechanism."""
-        return at_least(2 * self.rate * distance)
-
-    def parameters_document(self) -> dict[str, object]:
-        """The rate."""
-        return {"rate": spelled(self.rate)}
-
-    @property
-    def released_language(self) -> RunLanguage:
-        """The safe observations."""
-        return self.safe
-
-    @computed_once
-    def _weights(self) -> RunWeights:
-        return RunWeights(language=self.safe, rate=self.rate)
-
-    def weight_balls(self, counts: Sequence[arb]) -> list[arb]:
-        """r(0), r(1), …"""
-        return [(-ball(self.rate * distance)).exp() for distance in range(len(counts))]
-
-    def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
-        return release_runs(self._weights, rows, bits)
-
-    def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
-        """ln P(row | word) = −ηd − ln Z(word); −∞ for what is never shown."""
-        with precision(STANDARD_PRECISION):
-            log_total = total_weight(self._weights, word).log()
-            eta = ball(self.rate)
-            by_distance = np.array([nearest_float(-eta * distance - log_total) for distance in range(self._length + 1)])
-        is_safe = self.safe.first_impossible(released) == 0
-        return np.where(is_safe, by_distance[self.distance(word, released)], -np.inf)
-
-    def laws(self, words: Codes, released: Codes) -> NDArray[np.float64]:
-        """P(x | w) for each row w of `words` and each x of `released`, which are all safe ones; about 13 digits."""
-        distance = all_distances(words, released)
-        by_distance = np.exp(-float(self.rate) * np.arange(self._length + 1))
-        weights = by_distance[distance - distance.min(axis=1, keepdims=True)]
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-    def _expected_errors(self, words: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For each word the expected number of events that are changed, in one pass for all of them."""
-        errors = expected_errors(self._weights, words).symbols
-        return errors, errors
-
-    def _law(self, codes: Codes | None) -> DistanceLaw:
-        assert codes is not None  # noqa: S101 - `distances` asks for a word, because they do not look alike
-        return self._law_around(self.safe.around(codes))
-
-    def _moves(self, codes: Codes, shown: int) -> tuple[State, Moves, Fraction]:
-        del shown
-        with precision(WEIGHT_PRECISION):
-            mismatch, error = rounded_weight((-ball(self.rate)).exp())
-        weights = [mismatch**distance for distance in range(self._length + 1)]
-        return *trellis_moves(self.safe, codes, weights), 2 * self._length * error
-
 
 _CORRECTION_RATE, _LARGEST_EXPONENT = Fraction(16), Fraction(500)
 _SEED, _DRAWS = 23, 64
@@ -350,13 +217,3 @@ class Postprocessed(Mechanism):
         added = np.count_nonzero(shown != many, axis=1) - np.count_nonzero(drawn != many, axis=1)
         errors = errors + added.reshape(len(words), _DRAWS).mean(axis=1)  # what the mechanism adds is known
         return errors, errors
-
-
-def one_hot(codes: NDArray[np.int32], symbols: int) -> Floats:
-    """A column for every position and symbol: 1 where the word has it there.
-
-    >>> one_hot(np.array([[0, 1]], dtype=np.int32), 2).tolist()
-    [[1.0, 0.0, 0.0, 1.0]]
-    """
-    columns = (codes[:, :, None] == np.arange(symbols)).astype(np.float64)
-    return np.asarray(columns.reshape(len(codes), codes.shape[1] * symbols))

@@ -1,6 +1,4 @@
-"""The true ε of a policy: the largest loss over all adjacent observations, by listing them.
-
-Sums over two sets of words that depend on Hamming distances only, without listing all pairs.
+"""Sums over two sets of words that depend on Hamming distances only, without listing all pairs.
 
 Symbol by symbol, the words summed over are exchanged for the words that the sums are for: after i symbols, a
 table has a row for each prefix of i symbols of the latter and a column for each suffix of the former. Such a table is
@@ -11,30 +9,20 @@ mismatch: x is e^{−η} for sums of weights, and a shift of the distance by 1 f
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.enforcement.limits import LIMITS
 from symveil.errors import TooLargeError
-from symveil.languages.runs import RunLanguage
-from symveil.laws.guarantee import Guarantee
+from symveil.languages.limits import LIMITS
 from symveil.models.alphabet import Codes
-from symveil.numbers.conversions import log_upper_bound
 from symveil.numbers.progress import Progress, silent
-from symveil.verification.opacity.run_observations import Events
 
 Table = NDArray[Any]
 Numbers = NDArray[np.int64]
-
-# So many pairs are quicker to list.
-_FEW_PAIRS = 100_000
+Floats = NDArray[np.float64]
 
 
 def all_distances(words: Codes, others: Codes) -> NDArray[np.int32]:
@@ -63,7 +51,7 @@ def distance_counts(words: Codes, others: Codes, *, progress: Progress = silent)
     def shifted(table: Table, before: int, after: int) -> Table:
         return np.pad(table, ((0, 0), (0, 0), (before, after)))
 
-    if len(words) * len(others) <= _FEW_PAIRS:
+    if len(words) * len(others) <= LIMITS.now.listed_pairs:
         return counts_by_row(all_distances(others, words), words.shape[1] + 1)
     ones = np.ones((len(words), 1), dtype=np.int64)
     exchange = _Exchange(words, others, progress)
@@ -81,7 +69,7 @@ def log_sums(
     >>> round(float(np.exp(log_sums(np.array([[0], [1]]), values, np.array([[1]]), rate=math.log(4)))[0, 0]), 12)
     2.25
     """
-    if len(words) * len(others) <= _FEW_PAIRS:
+    if len(words) * len(others) <= LIMITS.now.listed_pairs:
         terms = log_values - rate * all_distances(others, words)[:, :, None]
         return np.asarray(np.logaddexp.reduce(terms, axis=1))
     match = math.log(-math.expm1(-rate))
@@ -154,78 +142,19 @@ class _Exchange:
                 )
 
 
-def loss_of_laws(laws: Mapping[Events, Mapping[Events, Fraction]], adjacency: int) -> Guarantee:
-    """sup ln P(w'|w)/P(w'|v) over adjacent w, v of one length, exactly; infinite where supports differ.
-
-    >>> half = {(0,): Fraction(1, 2), (1,): Fraction(1, 2)}
-    >>> loss_of_laws({(0,): half, (1,): {(1,): Fraction(1)}}, 1).epsilon
-    inf
-    """
-    by_length: dict[int, list[Events]] = defaultdict(list)
-    for events in laws:
-        by_length[len(events)].append(events)
-    worst = Fraction(1)
-    pairs = 0
-    for inputs in by_length.values():
-        for one, other in combinations(inputs, 2):
-            pairs += 1
-            if pairs > LIMITS.now.pairs:
-                raise TooLargeError(
-                    f"loss: expected at most {LIMITS.now.pairs} pairs of observations, found more; use a smaller length"
-                )
-            if sum(map(int.__ne__, one, other)) <= adjacency:
-                if laws[one].keys() != laws[other].keys():
-                    return Guarantee(epsilon=math.inf, how="exact")
-                ratios = [chance / laws[other][shown] for shown, chance in laws[one].items()]
-                worst = max(worst, *ratios, *(1 / ratio for ratio in ratios))
-    return Guarantee.of_loss(log_upper_bound(worst), "exact")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EnumeratedLoss:
-    """The loss of P(w'|w) ∝ e^{−ηd(w,w')} for any rate η, with all inputs and all outputs of one length listed.
-
-    `counts[u, ℓ]` outputs lie at distance ℓ from input u; `pairs` are adjacent inputs (u, v) and
-    `farther` the largest d(v, w) − d(u, w) over the outputs w.
-    """
-
-    counts: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    farther: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, inputs: RunLanguage, outputs: RunLanguage, reach: int) -> EnumeratedLoss | None:
-        """None where they are too many."""
-        try:
-            given = inputs.enumerate_codes(at_most=LIMITS.now.inputs)
-            shown = outputs.enumerate_codes(at_most=LIMITS.now.distances // len(given))
-        except TooLargeError:
-            return None
-        distance, between = all_distances(given, shown), all_distances(given, given)
-        pairs = np.argwhere((between > 0) & (between <= reach))
-        if len(pairs) * len(shown) > LIMITS.now.comparisons:
-            return None
-        size = inputs.length + 1
-        parts = np.array_split(pairs, len(pairs) * len(shown) // LIMITS.now.compared_at_once + 1)
-        farther = [(distance[part[:, 1]] - distance[part[:, 0]]).max(axis=1, initial=-size) for part in parts]
-        return cls(counts_by_row(distance, size), pairs, np.concatenate(farther).astype(np.int64))
-
-    def __call__(self, rate: Fraction) -> Fraction:
-        """max over adjacent u, v and outputs w of ln P(w|u)/P(w|v) = η(d(v,w) − d(u,w)) + ln Z(v)/Z(u), rounded up."""
-        if not len(self.pairs) or self.counts[0].sum() == 1:
-            return Fraction(0)  # no adjacent inputs, or one output for all
-        terms, log_total = log_totals(self.counts, float(rate))
-        ratio = log_total[self.pairs[:, 1]] - log_total[self.pairs[:, 0]]
-        worst = float((float(rate) * self.farther + ratio).max())
-        # each logarithm, exponential and sum is off by a few units in the last place of the largest number
-        scale = 4 + float(np.abs(terms[np.isfinite(terms)]).max()) + float(rate) * self.counts.shape[1]
-        widening = Fraction(16 * (self.counts.shape[1] + 8) * scale) / 2**52
-        return max(Fraction(worst) + widening, Fraction(0))
-
-
 def log_totals(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """ln(N(ℓ)·e^{−ηℓ}) for each row of counts and each ℓ, and ln Z = ln Σ N(ℓ)·e^{−ηℓ} for each row."""
     with np.errstate(divide="ignore"):
         terms = np.log(counts) - rate * np.arange(counts.shape[1])
     top = terms.max(axis=1)
     return terms, top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+
+
+def one_hot(codes: NDArray[np.int32], symbols: int) -> Floats:
+    """A column for every position and symbol: 1 where the word has it there.
+
+    >>> one_hot(np.array([[0, 1]], dtype=np.int32), 2).tolist()
+    [[1.0, 0.0, 0.0, 1.0]]
+    """
+    columns = (codes[:, :, None] == np.arange(symbols)).astype(np.float64)
+    return np.asarray(columns.reshape(len(codes), codes.shape[1] * symbols))

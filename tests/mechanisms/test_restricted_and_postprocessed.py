@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symveil as sv
-from symveil.enforcement.combinators import Correction, Postprocessed, Restricted
-from symveil.enforcement.losses import EnumeratedLoss
 from symveil.languages.language import words_of_any_length
 from symveil.languages.runs import RunLanguage
 from symveil.mechanisms.by_length import ByLength
 from symveil.mechanisms.mechanism import Mechanism
+from symveil.mechanisms.postprocessed import Correction, Postprocessed
+from symveil.mechanisms.restricted import EnumeratedLoss, Restricted
 from symveil.randomness import NotPrivateSeededBits
 
 seeds, lengths = st.integers(0, 10**6), st.integers(1, 4)
