@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.graphs.csr import offsets
+from symveil.graphs.limits import LIMITS
 from symveil.graphs.refinement import Weighted, coarsest_stable
 
 WEIGHTS = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 7))
@@ -57,7 +58,8 @@ def by_definition(rows: Rows, start: list[int]) -> list[int]:
 def test_the_coarsest_stable_partition(graph: tuple[Rows, list[int]], few: int) -> None:
     rows, start = graph
     expected = by_definition(rows, start)
-    result = coarsest_stable(weighted(rows), np.array(start), few_edges=few)
+    with LIMITS.changed(few_edges=few):
+        result = coarsest_stable(weighted(rows), np.array(start))
     assert result is not None
     assert result.tolist() == expected
 
@@ -67,5 +69,6 @@ def test_the_coarsest_stable_partition(graph: tuple[Rows, list[int]], few: int) 
 def test_none_where_there_are_more_classes_than_wanted(graph: tuple[Rows, list[int]], few: int, most: int) -> None:
     rows, start = graph
     expected = by_definition(rows, start)
-    result = coarsest_stable(weighted(rows), np.array(start), few_edges=few, at_most=most)
+    with LIMITS.changed(few_edges=few):
+        result = coarsest_stable(weighted(rows), np.array(start), at_most=most)
     assert (None if result is None else result.tolist()) == (expected if len(set(expected)) <= most else None)

@@ -20,9 +20,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from symveil.enforcement.limits import LIMITS
-from symveil.errors import WordError
+from symveil.graphs.csr import offsets
+from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.graphs.state_sets import Image, StateSet, members, set_of
 from symveil.graphs.walk import Walk
 from symveil.numbers.once import computed_once
@@ -30,9 +32,9 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import ExplorationLimit, Question, estimator
-from symveil.verification.opacity.exploration import Explored, Numbers, explore
-from symveil.verification.opacity.observation import Observed
+from symveil.verification.opacity.estimators import Question, estimator
+from symveil.verification.opacity.exploration import ExplorationLimit, Explored, Numbers, explore
+from symveil.verification.opacity.observation import Observed, impossible_event
 
 Events = tuple[int, ...]
 
@@ -245,15 +247,22 @@ def _first_of(classes: Numbers) -> Numbers:
 
 
 def _classes(table: Numbers, given: Numbers) -> Numbers:
-    """The coarsest classes, in the order of their first states, that refine the given ones and have one future each."""
-    classes, count = given, 0
-    while True:
-        after = np.where(table >= 0, classes[np.maximum(table, 0)], -1)
-        _, first, classes = np.unique(np.column_stack([classes, after]), axis=0, return_index=True, return_inverse=True)
-        classes = np.argsort(np.argsort(first))[classes.reshape(-1)]
-        if len(first) == count:
-            return classes
-        count = len(first)
+    """The coarsest classes, in the order of their first states, that refine the given ones and have one future each.
+
+    Each event has a weight of its own, which no sum of others is; where it leads nowhere, it leads to one state more.
+    """
+    states, events = table.shape
+    if not table.size:
+        return given
+    graph = Weighted(
+        first=offsets(np.append(np.full(states, events), 1)),
+        target=np.append(np.where(table >= 0, table, states), states),
+        code=np.append(np.tile(np.arange(events), states), 0),
+        distinct=tuple(fmpq(1, 2 << event) for event in range(events)),
+    )
+    classes = coarsest_stable(graph, np.append(given, given.max() + 1))
+    assert classes is not None  # noqa: S101 - any number of classes is welcome
+    return classes[:-1]
 
 
 def _sources(moves: list[dict[int, int]]) -> list[set[int]]:
@@ -294,11 +303,7 @@ class EditFunction(Drawable):
         shown: list[str] = []
         for position, event in enumerate(observation, start=1):
             if not isinstance(event, str) or event not in self.answers[state]:
-                raise WordError(
-                    f"observation: expected one that the system can produce, found an impossible event at position "
-                    f"{position} of {len(observation)}",
-                    position=position,
-                )
+                raise impossible_event(position, len(observation))
             answer, state = self.answers[state][event]
             shown += answer
         return "".join(shown) if isinstance(observation, str) else tuple(shown)

@@ -37,7 +37,7 @@ from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.verification.opacity.estimators import read_question
-from symveil.verification.opacity.observation import Observed
+from symveil.verification.opacity.observation import Observed, in_row
 from symveil.verification.opacity.run_observations import Events, RunObservations, SafeObservations, read_horizon
 
 OpacityPolicy = PrivatePolicy | SensitiveOnlyPolicy
@@ -208,26 +208,24 @@ class Enforcement(Reported):
 
     def release(self, observation: Sequence[str], *, bits: BitSource | None = None) -> tuple[str, ...] | str:
         """What is shown for one observation: a tuple of events, or a str where a str came in."""
-        try:
-            return self.release_many([observation], bits=bits)[0]
-        except WordError as error:
-            message = str(error).replace("observation 1", "observation", 1)
-            raise WordError(message, position=error.position) from None
+        return self._released([observation], [self._read(observation)], bits or system_bits())[0]
 
     def release_many(
         self, observations: Sequence[Sequence[str]], *, bits: BitSource | None = None
     ) -> list[tuple[str, ...] | str]:
         """What is shown for each observation of a log; nothing is drawn unless all of them can be."""
-        source = bits or system_bits()
-        by_length: dict[int, list[int]] = defaultdict(list)
         read: list[Events] = []
-        for row, observation in enumerate(observations):
-            try:
+        for row, observation in enumerate(observations, start=1):
+            with in_row(row):
                 read.append(self._read(observation))
-            except WordError as error:
-                message = str(error).replace("observation", f"observation {row + 1}", 1)
-                raise WordError(message, position=error.position) from None
-            by_length[len(read[-1])].append(row)
+        return self._released(observations, read, bits or system_bits())
+
+    def _released(
+        self, observations: Sequence[Sequence[str]], read: Sequence[Events], source: BitSource
+    ) -> list[tuple[str, ...] | str]:
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for row, requested in enumerate(read):
+            by_length[len(requested)].append(row)
         shown: list[tuple[str, ...] | str] = [()] * len(read)
         for rows in by_length.values():
             codes = np.array([read[row] for row in rows], dtype=np.int32)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from symveil.enforcement.edit_game import EditFunction, Events
-from symveil.errors import InternalError, WordError
+from symveil.errors import InternalError
 from symveil.graphs.state_sets import StateSet
 from symveil.graphs.walk import Walk
 from symveil.models.names import unlike
@@ -26,9 +26,9 @@ from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
-from symveil.verification.opacity.estimators import NOWHERE, SINK, ExplorationLimit, Question, estimator
-from symveil.verification.opacity.exploration import can_reach_sink, explore
-from symveil.verification.opacity.observation import Observed, observer
+from symveil.verification.opacity.estimators import Question, estimator
+from symveil.verification.opacity.exploration import NOWHERE, SINK, ExplorationLimit, can_reach_sink, explore
+from symveil.verification.opacity.observation import Observed, impossible_event, observer
 
 Key = TypeVar("Key")
 
@@ -235,11 +235,7 @@ class Supervisor(Drawable):
         state = 0
         for position, event in enumerate(observation, start=1):
             if not isinstance(event, str) or event not in self.enabled[state]:
-                raise WordError(
-                    f"observation: expected one that the supervised system can produce, found an impossible event at "
-                    f"position {position} of {len(observation)}",
-                    position=position,
-                )
+                raise impossible_event(position, len(observation), system="the supervised system")
             state = self.enabled[state][event]
         return self.disabled[state]
 

@@ -19,15 +19,16 @@ from symveil.enforcement.enforced_system import (
     strings_shown,
     supremal_supervisor,
 )
-from symveil.errors import InternalError, ParameterError, WordError
+from symveil.errors import InternalError, ParameterError
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, accepted
 from symveil.numbers.rationals import Number, exact, fraction_text
 from symveil.pictures.diagram import Diagram
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
-from symveil.verification.opacity.estimators import ExplorationLimit, Question, read_question
-from symveil.verification.opacity.observation import Observed
+from symveil.verification.opacity.estimators import Question, read_question
+from symveil.verification.opacity.exploration import ExplorationLimit
+from symveil.verification.opacity.observation import Observed, in_row
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, ViolationProbability, verdict_on, violation_on
 from symveil.verification.opacity.verify import observed_for
 
@@ -87,11 +88,8 @@ class Synthesis(Reported):
         """
         shown = []
         for row, observation in enumerate(observations, start=1):
-            try:
+            with in_row(row):
                 shown.append(self.apply(observation))
-            except WordError as error:
-                message = str(error).replace("observation", f"observation {row}", 1)
-                raise WordError(message, position=error.position) from None
         return shown
 
     def to_diagram(self) -> Diagram:

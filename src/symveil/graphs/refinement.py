@@ -5,7 +5,7 @@ number, Σ_c W_c·weight(s → c) modulo two primes, with a fixed multiplier W_c
 numbers, so nothing is ever split that belongs together; different rows nearly always give different ones. When a class
 splits, one part keeps its multiplier, and only the numbers of states that lead into the other parts change. The result
 is then checked in exact integers: if it is stable it is the coarsest stable partition, and if two different rows ever
-had equal numbers, rows are compared in rationals instead.
+had equal numbers, rows of integers are compared instead.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from symveil.graphs.csr import Csr, Indices, spread
+from symveil.graphs.limits import LIMITS
 
 _PRIMES = (2**31 - 1, 2**31 - 19)
 _MOST_BITS = 62
@@ -35,9 +36,7 @@ class Weighted(Csr):
     distinct: tuple[fmpq, ...] = field(repr=False)
 
 
-def coarsest_stable(
-    graph: Weighted, start: NDArray[Any], *, few_edges: int = 0, at_most: int | None = None
-) -> Indices | None:
+def coarsest_stable(graph: Weighted, start: NDArray[Any], *, at_most: int | None = None) -> Indices | None:
     """The class of each state in the coarsest stable partition that separates what `start` does.
 
     Classes are numbered by their first states.
@@ -48,8 +47,6 @@ def coarsest_stable(
         The edges: at least one from each state.
     start
         A class of each state.
-    few_edges
-        Rows of a graph with so many edges are compared at once, which is then quicker than to number them.
     at_most
         Where there are more classes, the answer is None, as soon as that is known.
 
@@ -61,7 +58,9 @@ def coarsest_stable(
     >>> coarsest_stable(graph, np.array([0, 0, 1, 2]), at_most=3)
     """
     most = graph.state_count if at_most is None else at_most
-    if graph.edge_count > few_edges and all(int(weight.q) % prime for prime in _PRIMES for weight in graph.distinct):
+    if graph.edge_count > LIMITS.now.few_edges and all(
+        int(weight.q) % prime for prime in _PRIMES for weight in graph.distinct
+    ):
         split = _split(graph, start, most)
         if split is None:  # it is nowhere finer than the partition that is looked for
             return None
@@ -188,24 +187,23 @@ def _integers(graph: Weighted) -> NDArray[np.int64] | NDArray[np.object_]:
 
 
 def _split_by_rows(graph: Weighted, own: NDArray[Any], most: int) -> Indices | None:
-    """The coarsest stable partition by comparing rows of rationals, all of them in every round.
+    """The coarsest stable partition by comparing rows, all of them in every round.
 
     None where it has more than `most` classes.
     """
-    targets = graph.target.tolist()
-    weights = [graph.distinct[code] for code in graph.code.tolist()]
+    first, targets = graph.first.tolist(), graph.target.tolist()
+    weights: list[int] = _integers(graph)[graph.code].tolist()
     classes: list[int] = own.tolist()
     count = len(set(classes))
     while count <= most:
         signatures: dict[object, int] = {}
         finer = []
-        for state in range(graph.state_count):
-            into: dict[int, fmpq] = {}
-            for edge in graph.edges(state):
-                code = classes[targets[edge]]
-                into[code] = into[code] + weights[edge] if code in into else weights[edge]
-            key = (classes[state], frozenset((code, str(weight)) for code, weight in into.items()))
-            finer.append(signatures.setdefault(key, len(signatures)))
+        for state, code in enumerate(classes):
+            into: dict[int, int] = {}
+            for edge in range(first[state], first[state + 1]):
+                target = classes[targets[edge]]
+                into[target] = into.get(target, 0) + weights[edge]
+            finer.append(signatures.setdefault((code, frozenset(into.items())), len(signatures)))
         if len(signatures) == count:
             return np.array(classes, dtype=np.int64)
         classes, count = finer, len(signatures)

@@ -62,8 +62,6 @@ class VerificationLimits:
     """How often distances are pushed outwards until one sweep proves them."""
     switches: int = 30
     """How often the slower direction of pairs is chosen again for that."""
-    few_arcs: int = 100
-    """Arcs of a chain whose rows are compared at once to lump it."""
     # audits
     audited_pairs: int = 50_000
     """Pairs of adjacent words of an audit by chain."""
@@ -104,8 +102,6 @@ class VerificationLimits:
     """Unknowns of a system in floats that is solved by factors."""
     exact_unknowns: int = 500
     """Unknowns of a system in rationals with probabilities of few bits: about a quarter of a second."""
-    few_unknowns: int = 50
-    """So many unknowns are solved for in less time than lumping takes."""
     few_bits: int = 8
     """So many bits."""
     patient_unknowns: int = 1_500

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.graphs import refinement as module
+from symveil.graphs.limits import LIMITS
 from symveil.models.labelled_chain import LabelledChain
 from symveil.verification.distances.tables import ChainTable, Lumping, bisimulation
-from symveil.verification.limits import LIMITS
 
 
 @pytest.fixture(scope="module", autouse=True)
 def signatures() -> Iterator[None]:
     """Small chains, too, are split by signatures."""
-    with LIMITS.changed(few_arcs=0):
+    with LIMITS.changed(few_edges=0):
         yield
 
 
@@ -58,7 +58,7 @@ def by_rows(table: ChainTable) -> list[int]:
 @given(table=tables())
 def test_the_coarsest_stable_partition(table: ChainTable) -> None:
     assert bisimulation(table).tolist() == by_rows(table)
-    with LIMITS.changed(few_arcs=1000):
+    with LIMITS.changed(few_edges=1000):
         assert bisimulation(table).tolist() == by_rows(table)
 
 

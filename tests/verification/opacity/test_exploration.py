@@ -8,16 +8,8 @@ from by_definition import System
 from hypothesis import given, settings
 from random_systems import ks, notions, systems
 
-from symveil.verification.opacity.estimators import (
-    IMPOSSIBLE,
-    NOWHERE,
-    SINK,
-    VIOLATION,
-    Exploration,
-    estimator,
-    read_question,
-)
-from symveil.verification.opacity.exploration import explore
+from symveil.verification.opacity.estimators import IMPOSSIBLE, VIOLATION, estimator, read_question
+from symveil.verification.opacity.exploration import NOWHERE, SINK, Exploration, explore
 from symveil.verification.opacity.observation import Observed
 
 LONGEST = 4

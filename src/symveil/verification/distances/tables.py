@@ -22,7 +22,6 @@ from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.models.labelled_chain import LabelledChain
 from symveil.numbers.conversions import nearest_float
 from symveil.numbers.once import computed_once
-from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import Floats, Integers
 
 Sparse = dict[int, fmpq]  # a measure on states
@@ -257,7 +256,7 @@ def bisimulation(table: ChainTable) -> Integers:
 
     Classes are numbered by their first states.
     """
-    classes = coarsest_stable(table.weighted, table.label, few_edges=LIMITS.now.few_arcs)
+    classes = coarsest_stable(table.weighted, table.label)
     assert classes is not None  # noqa: S101 - any number of classes is welcome
     return classes
 

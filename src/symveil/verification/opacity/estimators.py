@@ -4,23 +4,20 @@ An estimator reads one observation after the other. Its state is a tuple whose f
 states possible now; the rest depends on the notion (docs/opacity.md). `step` answers IMPOSSIBLE
 where the system cannot produce the event, and VIOLATION where the observer becomes sure.
 
-What a search for a violation needs of a system, of one or of several parts together; and the search, one for all.
-
-The questions of opacity: which notion, and how far back the observer may look.
+What an estimator needs of a system, of one or of several parts together (`Observing`), and the questions of opacity:
+which notion, and how far back the observer may look.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol
 
-from symveil.errors import ParameterError, TooLargeError
+from symveil.errors import ParameterError
 from symveil.graphs.state_sets import StateSet, still_possible
-from symveil.graphs.walk import Walk
-from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import Number, exact
 
 Notion = Literal["weak", "strong", "initial"]
@@ -324,96 +321,3 @@ class _Initial:
 
     def sets(self, state: State) -> int:
         return len(state)
-
-
-# --- the search -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ExplorationLimit:
-    """How many estimates may be explored, and the callback that follows their number."""
-
-    estimates: int
-    progress: Progress | None = None
-
-    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
-        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
-        if self.progress and within is not None:
-            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
-        elif self.progress:
-            self.progress(explored, None)
-
-    def exceeded(self, *, longest: int) -> TooLargeError:
-        """The error for more estimates than allowed, after all observations of up to `longest` events."""
-        return TooLargeError(
-            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
-            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
-            "unobservable events or, with more memory, a larger most_states",
-        )
-
-    def require(self, size: int, *, longest: int) -> None:
-        """Refuse more than allowed, after all observations of up to `longest` events."""
-        if size > self.estimates:
-            raise self.exceeded(longest=longest)
-
-
-NOWHERE: Final = -1
-SINK: Final = -2
-
-
-class Exploration:
-    """The states of an estimator, by the length of the observations that first lead to them, and where it is violated.
-
-    At most `limit` sets of states are kept. With `within`, observations have at most so many events.
-    """
-
-    def __init__(
-        self, observed: Observing, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None
-    ) -> None:
-        self.events, self.limit, self.within = observed.occurring, limit, within
-        self.length = 0
-        """How long the observations are that lead to the states that are read now."""
-        self.sets = 0
-        self.violation: tuple[int, ...] | None = None
-        """A shortest observation without a violating prefix that violates, as soon as one was met."""
-        self._machine = machine
-        begin = machine.start()
-        if begin is VIOLATION:
-            self.violation = ()
-        else:
-            self.sets = machine.sets(begin)
-        self.walk: Walk[State, int] = Walk([] if begin is VIOLATION else [begin])
-
-    def rows(self, *, until_violation: bool = False) -> Iterator[list[int]]:
-        """For each state, in order, where each event leads: to the number of a state, NOWHERE or SINK, a violation."""
-        for length, layer in enumerate(self.walk.layers()):
-            self.length = length
-            yield from self.layer(layer, until_violation=until_violation)
-            if until_violation and self.violation is not None:
-                return
-
-    def layer(self, layer: range, *, until_violation: bool = False) -> Iterator[list[int]]:
-        """The rows of the states of one length."""
-        self.limit.report(len(self.walk), length=self.length, within=self.within)
-        walk, step, sets = self.walk, self._machine.step, self._machine.sets
-        events = self.events if self.within is None or self.length < self.within else ()
-        for source in layer:
-            row = [NOWHERE] * len(self.events)
-            state = walk.nodes[source]
-            for column, event in enumerate(events):
-                after = step(state, event)
-                if after is VIOLATION:
-                    row[column] = SINK
-                    if self.violation is None:
-                        self.violation = (*walk.way_to(source), event)
-                    if until_violation:
-                        break
-                elif after is not IMPOSSIBLE:
-                    known = len(walk)
-                    row[column] = walk.meet(after, source, event)
-                    if row[column] == known:
-                        self.sets += sets(after)
-            yield row
-            if until_violation and self.violation is not None:
-                return
-            self.limit.require(self.sets, longest=self.length)

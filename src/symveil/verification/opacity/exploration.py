@@ -1,41 +1,143 @@
-"""All states of an estimator, and where each event leads from each of them.
+"""All states of an estimator, and where each event leads from each of them: one search for all notions and systems.
 
-Steps of the weak estimator for very many of its states at once: sets of states as rows of 64-bit words.
-
-The same machine as `WeakEstimator`, state for state, for a small k and a few hundred states of the system. A row has
-1 + k sets: X, and for each age the set B where there is one, otherwise nothing (B is never empty in a state).
+It goes by the length of observations, so a violation that it meets first is a shortest one. States are stepped one by
+one, and very many states of the weak estimator as rows of 64-bit words: the same machine as `WeakEstimator`, state for
+state, for a small k and a few hundred states of the system. A row has 1 + k sets: X, and for each age the set B where
+there is one, otherwise nothing (B is never empty in a state).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import overload
+from typing import Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.errors import TooLargeError
 from symveil.graphs.csr import Csr
 from symveil.graphs.state_sets import StateSet
+from symveil.graphs.walk import Walk
+from symveil.numbers.progress import Progress, named
 from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import (
-    NOWHERE,
-    SINK,
+    IMPOSSIBLE,
+    VIOLATION,
     Estimator,
-    Exploration,
-    ExplorationLimit,
+    Observing,
     State,
     Step,
     WeakEstimator,
 )
-from symveil.verification.opacity.observation import Observed
+
+NOWHERE: Final = -1
+SINK: Final = -2
 
 _WORD = np.dtype("<u8")
 _BYTES, _BITS = 8, 64
 _MOST_WORDS, _LARGEST_K = 4, 6
+# so many entries of a row take as much memory as an estimate
+_EVENTS_LIKE_A_SET = 10
 
 Rows = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationLimit:
+    """How many estimates may be explored, and the callback that follows their number."""
+
+    estimates: int
+    progress: Progress | None = None
+
+    def report(self, explored: int, *, length: int | None = None, within: int | None = None) -> None:
+        """Call the callback, where there is one; with a bound on the `length`, how far it is."""
+        if self.progress and within is not None:
+            named(self.progress, f"estimates after {length} of {within} events")(explored, None)
+        elif self.progress:
+            self.progress(explored, None)
+
+    def exceeded(self, *, longest: int) -> TooLargeError:
+        """The error for more estimates than allowed, after all observations of up to `longest` events."""
+        return TooLargeError(
+            f"opacity: expected at most {self.estimates} states of the estimator, found more after all observations of "
+            f"up to {longest} events; try a smaller k, a bounded number of steps (within), a model with fewer "
+            "unobservable events or, with more memory, a larger most_states",
+        )
+
+    def require(self, size: int, *, longest: int) -> None:
+        """Refuse more than allowed, after all observations of up to `longest` events."""
+        if size > self.estimates:
+            raise self.exceeded(longest=longest)
+
+
+class Exploration:
+    """The states of an estimator, by the length of the observations that first lead to them, and where it is violated.
+
+    At most `limit` sets of states are kept. With `within`, observations have at most so many events.
+    """
+
+    def __init__(
+        self, observed: Observing, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None
+    ) -> None:
+        self.events, self.limit, self.within = observed.occurring, limit, within
+        self._observed = observed
+        self.length = 0
+        """How long the observations are that lead to the states that are read now."""
+        self.sets = 0
+        self.violation: tuple[int, ...] | None = None
+        """A shortest observation without a violating prefix that violates, as soon as one was met."""
+        self._machine = machine
+        begin = machine.start()
+        if begin is VIOLATION:
+            self.violation = ()
+        else:
+            self.sets = machine.sets(begin)
+        self.walk: Walk[State, int] = Walk([] if begin is VIOLATION else [begin])
+
+    def rows(self, *, until_violation: bool = False) -> Iterator[list[int]]:
+        """For each state, in order, where each event leads: to the number of a state, NOWHERE or SINK, a violation."""
+        for length, layer in enumerate(self.walk.layers()):
+            self.length = length
+            yield from self.layer(layer, until_violation=until_violation)
+            if until_violation and self.violation is not None:
+                return
+
+    def layer(self, layer: range, *, until_violation: bool = False) -> Iterator[list[int]]:
+        """The rows of the states of one length."""
+        self.limit.report(len(self.walk), length=self.length, within=self.within)
+        walk, step, sets = self.walk, self._machine.step, self._machine.sets
+        events = self.events if self.within is None or self.length < self.within else ()
+        for source in layer:
+            row = [NOWHERE] * len(self.events)
+            state = walk.nodes[source]
+            for column, event in enumerate(events):
+                after = step(state, event)
+                if after is VIOLATION:
+                    row[column] = SINK
+                    if self.violation is None:
+                        self.violation = (*walk.way_to(source), event)
+                    if until_violation:
+                        break
+                elif after is not IMPOSSIBLE:
+                    known = len(walk)
+                    row[column] = walk.meet(after, source, event)
+                    if row[column] == known:
+                        self.sets += sets(after)
+            yield row
+            if until_violation and self.violation is not None:
+                return
+            self.limit.require(self.sets, longest=self.length)
+
+    def require_few(self, states: int) -> None:
+        """Refuse what does not fit: of states and their rows, and of pairs of a state and one of the system."""
+        allowed = LIMITS.now.explored_pairs // self._observed.size
+        if states > allowed:
+            raise replace(self.limit, estimates=min(self.limit.estimates, allowed)).exceeded(longest=self.length)
+        entries = states * len(self.events) // _EVENTS_LIKE_A_SET
+        self.limit.require(max(self.sets, entries), longest=self.length)
 
 
 class ManyEstimates:
@@ -175,12 +277,6 @@ def _image(table: Rows, sets: Rows) -> Rows:
     return union
 
 
-Numbers = NDArray[np.int64]
-
-# so many entries of a row take as much memory as an estimate
-_EVENTS_LIKE_A_SET = 10
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Explored:
     """The estimator's states, the first one first, and table[state, column]: the next one, NOWHERE or SINK.
@@ -194,7 +290,7 @@ class Explored:
     table: Numbers = field(repr=False)
 
 
-def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None) -> Explored:
+def explore(observed: Observing, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None) -> Explored:
     """Every state that some observation without a violation leads to, or one of at most `within` events."""
     search = Exploration(observed, machine, limit, within=within)
     rows: list[list[int]] = []
@@ -202,30 +298,21 @@ def explore(observed: Observed, machine: Estimator, limit: ExplorationLimit, *, 
         search.length = length
         many = ManyEstimates.of(machine) if len(layer) >= LIMITS.now.many_states else None
         if many:
-            return _ManySearch(observed, many, search, rows).explored(many.rows(search.walk.nodes[layer.start :]))
+            return _ManySearch(many, search, rows).explored(many.rows(search.walk.nodes[layer.start :]))
         for row in search.layer(layer):
             rows.append(row)
-            _require_few(observed, search, states=len(search.walk))
+            search.require_few(len(search.walk))
     states = search.walk.nodes
     return Explored(
         search.events, tuple(states), np.array(rows, dtype=np.int64).reshape(len(states), len(search.events))
     )
 
 
-def _require_few(observed: Observed, search: Exploration, *, states: int) -> None:
-    """Refuse what does not fit: of states and rows, and of pairs of a state and one of the system."""
-    allowed = LIMITS.now.explored_pairs // observed.size
-    if states > allowed:
-        raise replace(search.limit, estimates=min(search.limit.estimates, allowed)).exceeded(longest=search.length)
-    entries = states * len(search.events) // _EVENTS_LIKE_A_SET
-    search.limit.require(max(search.sets, entries), longest=search.length)
-
-
 class _ManySearch:
     """The same search from a layer of many states on, in arrays; states get the same numbers."""
 
-    def __init__(self, observed: Observed, many: ManyEstimates, search: Exploration, rows: list[list[int]]) -> None:
-        self._observed, self._many, self._search = observed, many, search
+    def __init__(self, many: ManyEstimates, search: Exploration, rows: list[list[int]]) -> None:
+        self._many, self._search = many, search
         self._number = {key: index for index, key in enumerate(many.keys(many.rows(search.walk.nodes)))}
         self._tables: list[Numbers] = [np.array(rows, dtype=np.int64).reshape(len(rows), len(search.events))]
 
@@ -260,7 +347,7 @@ class _ManySearch:
         new = after[alive][fresh]
         search.sets += int(np.count_nonzero(new.any(axis=2)))
         search.limit.report(len(number), length=search.length, within=search.within)
-        _require_few(self._observed, search, states=len(number))
+        search.require_few(len(number))
         return new
 
 

@@ -10,7 +10,8 @@ The observer of a system as a picture: what an outsider thinks possible, and whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from symveil.errors import ModelError, ParameterError, WordError
@@ -24,7 +25,8 @@ from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import set_label, symbol_label
 from symveil.verification.limits import LIMITS
-from symveil.verification.opacity.estimators import Exploration, ExplorationLimit, Observing, estimator
+from symveil.verification.opacity.estimators import Observing, estimator
+from symveil.verification.opacity.exploration import Exploration, ExplorationLimit
 
 
 def observer_diagram(observer: Observer) -> Diagram:
@@ -70,6 +72,29 @@ def estimate_label(estimate: Sequence[str]) -> tuple[str, ...]:
     ('{5, 6}',)
     """
     return tuple(set_label(list(map(symbol_label, estimate))).splitlines())
+
+
+def impossible_event(position: int, length: int, *, system: str = "the system") -> WordError:
+    """The error for an observation of this length that cannot be produced, from this event on.
+
+    >>> str(impossible_event(2, 3))
+    'observation: expected one that the system can produce, found an impossible event at position 2 of 3'
+    """
+    return WordError(
+        f"observation: expected one that {system} can produce, found an impossible event at position {position} of "
+        f"{length}",
+        position=position,
+    )
+
+
+@contextmanager
+def in_row(row: int) -> Iterator[None]:
+    """What is wrong with an observation is wrong with the one in this row of a log, counted from 1."""
+    try:
+        yield
+    except WordError as error:
+        message = str(error).replace("observation", f"observation {row}", 1)
+        raise WordError(message, position=error.position) from None
 
 
 # An estimate of n states takes about n/8 bytes and its entry in a dictionary.

@@ -19,7 +19,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from symveil.errors import ModelError, ParameterError, TooLargeError, WordError
+from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.graphs.csr import offsets
 from symveil.graphs.state_sets import StateSet, set_of
 from symveil.graphs.walk import strong_components
@@ -31,9 +31,9 @@ from symveil.models.stochastic_system import StochasticSystem
 from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.progress import Progress, named
 from symveil.verification.limits import LIMITS
-from symveil.verification.opacity.estimators import SINK, ExplorationLimit, Question, estimator, read_question
-from symveil.verification.opacity.exploration import Explored, explore
-from symveil.verification.opacity.observation import Observed
+from symveil.verification.opacity.estimators import Question, estimator, read_question
+from symveil.verification.opacity.exploration import SINK, ExplorationLimit, Explored, explore
+from symveil.verification.opacity.observation import Observed, impossible_event
 from symveil.verification.opacity.observation_law import (
     Node,
     ObservationLaw,
@@ -145,11 +145,7 @@ class SafeObservations:
         for position, event in enumerate(events, start=1):
             estimate = self.observed.steps[event](estimate)
             if not estimate:
-                raise WordError(
-                    f"observation: expected one that the system can produce, found an impossible event at position "
-                    f"{position} of {len(events)}",
-                    position=position,
-                )
+                raise impossible_event(position, len(events))
 
     @computed_once
     def complete_lengths(self) -> dict[int, int]:

@@ -21,7 +21,8 @@ from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, S
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress, accepted
 from symveil.verification.limits import LIMITS
-from symveil.verification.opacity.estimators import ExplorationLimit, Observing, Question, Step, read_question
+from symveil.verification.opacity.estimators import Observing, Question, Step, read_question
+from symveil.verification.opacity.exploration import ExplorationLimit
 from symveil.verification.opacity.observation import Observed
 from symveil.verification.opacity.opacity_verdict import OpacityVerdict, verdict_on
 

@@ -30,8 +30,8 @@ from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.numbers.conversions import ball, fraction, precision, rational, upper_bound
 from symveil.verification.limits import LIMITS
 from symveil.verification.linear_systems import ROUNDING, UNDERFLOW, Effort, Entry, Floats, FloatSystem, solved
-from symveil.verification.opacity.estimators import NOWHERE, SINK, Estimator, ExplorationLimit
-from symveil.verification.opacity.exploration import Numbers, can_reach_sink, explore
+from symveil.verification.opacity.estimators import Estimator
+from symveil.verification.opacity.exploration import NOWHERE, SINK, ExplorationLimit, Numbers, can_reach_sink, explore
 from symveil.verification.opacity.observation import Observed
 
 
@@ -318,8 +318,6 @@ def reaching_probability(chain: ViolationChain, *, exact: bool | None = None) ->
         small = None if enclosed.is_close else chain.lumped(at_most=LIMITS.now.ball_unknowns)
         return enclosed if small is None else _solve_in_balls(small)
     most = LIMITS.now.requested_unknowns if exact else _most_quick_unknowns(chain)
-    if chain.size <= min(most, LIMITS.now.few_unknowns):
-        return _solved(chain)
     # lumping makes a chain some ten times smaller: a much larger one is not worth the attempt
     small = chain.lumped(at_most=most) if exact or chain.size <= LIMITS.now.lumping * most else None
     if exact and small is None:
