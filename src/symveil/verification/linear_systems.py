@@ -19,6 +19,7 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
+from symveil.graphs.walk import strong_components
 from symveil.numbers.once import computed_once
 
 Floats = NDArray[np.float64]
@@ -46,16 +47,54 @@ def identity_less(size: int, entries: Iterable[Entry], matrix: type = fmpq_mat) 
     return result
 
 
-def solved(entries: Iterable[Entry], constant: Sequence[Any], matrix: type = fmpq_mat) -> list[Any]:
-    """x; ZeroDivisionError where I − A is singular, or may be as far as balls tell.
+def parts_of(entries: Iterable[Entry], size: int) -> list[list[int]]:
+    """The unknowns in parts that depend on each other, each part after those that it depends on."""
+    depends_on: list[list[int]] = [[] for _ in range(size)]
+    for row, column, _ in entries:
+        depends_on[row].append(column)
+    return strong_components(depends_on)
+
+
+def solved(
+    entries: Sequence[Entry],
+    constant: Sequence[Any],
+    matrix: type = fmpq_mat,
+    *,
+    parts: Sequence[Sequence[int]] | None = None,
+) -> list[Any]:
+    """x, one part after the other; `parts` are those of `parts_of`, where they are known already.
+
+    ZeroDivisionError where I − A is singular, or may be as far as balls tell.
 
     >>> from flint import fmpq
     >>> solved([(0, 0, fmpq(1, 2)), (1, 0, fmpq(1, 3))], [fmpq(1, 4), fmpq(0)])
     [1/2, 1/6]
     """
+    parts = parts_of(entries, len(constant)) if parts is None else parts
+    if len(parts) == 1 and entries:
+        return _solved_at_once(entries, constant, matrix)
+    rows: list[list[tuple[int, Any]]] = [[] for _ in constant]
+    for row, column, amount in entries:
+        rows[row].append((column, amount))
+    values = list(constant)
+    for part in parts:
+        number = {row: index for index, row in enumerate(part)}
+        inside: list[Entry] = []
+        for row in part:
+            for column, amount in rows[row]:
+                if column in number:
+                    inside.append((number[row], number[column], amount))
+                else:
+                    values[row] += amount * values[column]
+        if inside:
+            solution = _solved_at_once(inside, [values[row] for row in part], matrix)
+            for row, value in zip(part, solution, strict=True):
+                values[row] = value
+    return values
+
+
+def _solved_at_once(entries: Iterable[Entry], constant: Sequence[Any], matrix: type) -> list[Any]:
     size = len(constant)
-    if not size:
-        return []
     solution = identity_less(size, entries, matrix).solve(matrix(size, 1, list(constant)))
     return [solution[row, 0] for row in range(size)]
 

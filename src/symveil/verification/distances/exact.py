@@ -23,13 +23,12 @@ from flint import fmpq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from symveil.graphs.walk import strong_components
 from symveil.numbers.conversions import nearest_float
 from symveil.verification.distances import kernel_loops
 from symveil.verification.distances.simplex import UNSHIPPED, lift, solve
 from symveil.verification.distances.tables import ChainTable, bisimulation, exact_matrix
 from symveil.verification.limits import LIMITS
-from symveil.verification.linear_systems import Entry, solved
+from symveil.verification.linear_systems import Entry, parts_of, solved
 
 Pair = tuple[int, int]
 Needs = Mapping[int, Mapping[int, fmpq]]
@@ -117,24 +116,10 @@ def useful_relays(distance: NDArray[Any], alpha: fmpq, i: int, group: list[int])
 def evaluate(policy: Mapping[Pair, Shipment], distance: NDArray[Any], *, largest: int | None = None) -> bool:
     """Write the exact value of every pair of the policy into `distance`; other entries are given.
 
-    Strongly connected components are solved one after the other. False, with nothing written, if one
-    of them has more than `largest` unknowns.
+    False, with nothing written, if values of more than `largest` pairs depend on each other.
     """
     pairs = list(policy)
     index = {pair: number for number, pair in enumerate(pairs)}
-    groups = strong_components([[index[arc[:2]] for arc in policy[pair].arcs if arc[:2] in index] for pair in pairs])
-    if largest is not None and max(map(len, groups), default=0) > largest:
-        return False
-    for group in groups:  # each comes after those that its values depend on
-        _solve_component([pairs[number] for number in group], policy, distance)
-    return True
-
-
-def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distance: NDArray[Any]) -> None:
-    index = {pair: number for number, pair in enumerate(pairs)}
-    if len(pairs) == 1 and not any(arc[:2] == pairs[0] for arc in policy[pairs[0]].arcs):
-        distance[pairs[0]] = policy[pairs[0]].cost(distance)
-        return
     entries: list[Entry] = []
     constant = [policy[pair].unshipped for pair in pairs]
     for number, pair in enumerate(pairs):
@@ -143,8 +128,12 @@ def _solve_component(pairs: list[Pair], policy: Mapping[Pair, Shipment], distanc
                 entries.append((number, index[i, j], amount))
             else:
                 constant[number] += amount * distance[i, j]
-    for pair, value in zip(pairs, solved(entries, constant), strict=True):
+    parts = parts_of(entries, len(pairs))
+    if largest is not None and max(map(len, parts), default=0) > largest:
+        return False
+    for pair, value in zip(pairs, solved(entries, constant, parts=parts), strict=True):
         distance[pair] = value
+    return True
 
 
 class ExactPolicy:

@@ -131,7 +131,7 @@ def _ship_nothing(table: ChainTable, alpha: float, pairs: Integers) -> Flows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relays:
-    """For each state the states that may be worth a detour, nearest first (see `lifting`)."""
+    """For each state the states that may be worth a detour, nearest first (see `lift`)."""
 
     first: Integers
     state: Integers
