@@ -18,7 +18,7 @@ import numpy as np
 from symveil.central.cells import GRID, Entries, Read, cell_name, summed
 from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
-from symveil.central.time_law import tilted
+from symveil.central.time_law import are_laws, tilted, tilted_rows
 from symveil.central.time_tables import WordsReleased, among_all, own_rows, row_names, waits_of
 from symveil.central.word_law import Floats, Support, column_of
 from symveil.errors import TooLargeError
@@ -71,12 +71,7 @@ class AttributeLaw:
         rows = np.array(document["row_of_activity"], dtype=np.int64).reshape(-1)
         shares = np.array(document["shares"], dtype=np.float64)
         right = len(rows) == symbols and rows.min(initial=0) >= 0
-        right = right and shares.shape == (int(rows.max(initial=-1)) + 1, len(values))
-        if (
-            not right
-            or not (np.isfinite(shares) & (shares >= 0)).all()
-            or (np.abs(shares.sum(axis=1) - 1) > 1e-6).any()
-        ):
+        if not (right and are_laws(shares, (int(rows.max(initial=-1)) + 1, len(values)))):
             raise ValueError("sizes that do not fit")
         return cls(values, rows, shares)
 
@@ -131,7 +126,7 @@ def attribute_sums(
     for batch in read():
         words = batch if cut else batch.only(np.asarray(batch.lengths <= support.longest))
         value = words.attributes[index]
-        counted = (words.lengths >= support.shortest)[words.word] & (words.position < support.longest) & (value >= 0)
+        counted = words.events_of(support.shortest, support.longest) & (value >= 0)
         events = np.flatnonzero(counted & (words.position == 0) if of_cases else counted)
         row = np.zeros(len(events), dtype=np.int64) if of_cases else row_of_activity[words.codes[events]]
         parts.append((words.groups[words.word[events]], row, value[events]))
@@ -152,16 +147,14 @@ def learn_attributes(
         rows = np.zeros(support.symbols, dtype=np.int64)
         if not of_cases:  # fewer would say less of a row than the sum of all rows does
             least = size * float(query.scale / GRID)
-            rows = attribute_rows(
-                *released.words, support.symbols, max(LIMITS.now.fewest_persons, released.persons), least
-            )
+            rows = attribute_rows(*released.words, support.symbols, released.judged, least)
         count = int(rows.max(initial=-1)) + 1
         cells = attribute_cells(values, rows, symbols)
         sums = attribute_sums(released.read, index, support, rows, size, of_cases=of_cases, cut=released.cut)
         noisy = query.released(sums, released.keys, cells=cells).values.reshape(count, size)
         common = projected(noisy.sum(axis=0))
         common = tilted(common, np.full(size, 1 / size), query.deviation * math.sqrt(count))
-        laws.append(AttributeLaw(values, rows, np.array([tilted(row, common, query.deviation) for row in noisy])))
+        laws.append(AttributeLaw(values, rows, tilted_rows(noisy, common, query.deviation)))
     return tuple(laws), queries
 
 

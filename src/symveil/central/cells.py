@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from symveil.errors import ModelError, ParameterError, TooLargeError
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.table import Batch, Indices, windows
 from symveil.languages.graph import WordGraph
-from symveil.models.alphabet import Lengths
 from symveil.models.times import MICROSECONDS, UNKNOWN, Stamps, WallClock, wall_seconds
 
 GRID = 1 << 32
@@ -38,12 +37,16 @@ Read = Callable[[], Iterable[Batch]]
 
 
 class Table(Protocol):
-    """A public list of cells that knows in which of them a word counts, such as `cells.Cells`."""
+    """A public list of cells that knows in which of them a word counts, such as `Cells`."""
 
     def __len__(self) -> int: ...
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """For everything in a batch that counts: its cell, and which word it is in."""
+        ...
+
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
+        """The name of each cell by what it counts, with the symbols' own names."""
         ...
 
 
@@ -201,12 +204,9 @@ class Cells:
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """For everything in a batch that counts: its cell, and which word it is in. Over-long words do not count."""
-        if self.statistic.kind == "lengths":
-            words = np.flatnonzero(self._counts(batch.lengths))
-            return batch.lengths[words].astype(np.int64) - self.shortest, words
         result = windows(self.statistic, batch)
-        cells, words = self._numbers(result.symbols), result.word
-        counted = self._counts(batch.lengths)[words]
+        cells, words = self._numbers(result.columns), result.word
+        counted = ((batch.lengths >= self.shortest) & (batch.lengths <= self.longest))[words]
         if self.listed is not None:
             at = np.searchsorted(self.listed, cells)
             counted &= self.listed[np.minimum(at, len(self.listed) - 1)] == cells if len(self.listed) else False
@@ -224,7 +224,7 @@ class Cells:
             columns.append(code)
         return np.stack(columns[::-1], axis=1)
 
-    def names(self, symbols: Sequence[object]) -> list[bytes]:
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
         """The name of each cell: its symbols (or zones), or its length.
 
         >>> cells_of("lengths", symbols=2, longest=1).names("ab"), cells_of("first", symbols=2, longest=9).names("ab")
@@ -232,13 +232,11 @@ class Cells:
         """
         if self.statistic.kind == "lengths":
             return [cell_name(map(str, row)) for row in self.codes().tolist()]
-        texts = [str(symbol) for symbol in symbols]
-        return [cell_name([texts[code] for code in row]) for row in self.codes().tolist()]
+        return [cell_name([symbols[code] for code in row]) for row in self.codes().tolist()]
 
-    def _counts(self, lengths: Lengths) -> NDArray[np.bool_]:
-        return np.asarray((lengths >= self.shortest) & (lengths <= self.longest))
-
-    def _numbers(self, columns: tuple[NDArray[np.int32], ...]) -> Indices:
+    def _numbers(self, columns: tuple[NDArray[np.integer[Any]], ...]) -> Indices:
+        if self.statistic.kind == "lengths":
+            return columns[0].astype(np.int64) - self.shortest
         total = np.zeros(len(columns[0]), dtype=np.int64)
         for each in columns:
             total = total * self.symbols + (each if self.zones is None else self.zones[each])
@@ -351,8 +349,7 @@ class EventTimes:
         last = first + np.minimum(batch.lengths[cases], longest) - 1
         started = kind[first] != UNKNOWN
         whole = started & (kind[first] == kind[last])
-        long_enough = (batch.lengths >= max(shortest, 1))[batch.word] & (batch.position < longest)
-        events = np.flatnonzero(long_enough & (batch.position > 0))
+        events = np.flatnonzero(batch.events_of(shortest, longest) & (batch.position > 0))
         events = events[(kind[events] != UNKNOWN) & (kind[events] == kind[events - 1])]
         return cls(
             started=cases[started],

@@ -240,21 +240,22 @@ class CountTerms:
         chosen, share = chosen_bound(noisy, epsilon=self.epsilon, cells=cells, threshold=threshold)
         return self.queries(name, chosen), share
 
-    def sums(
-        self, name: str, cells: Table, read: Read, persons: int, keys: RecordKey
-    ) -> tuple[tuple[Query, ...], list[int], float | None]:
-        """The queries of a count, the sums for the last one, and the share that its bound cuts off.
+    def answered(
+        self, name: str, cells: Table, read: Read, persons: int, *, names: Sequence[str], keys: RecordKey
+    ) -> tuple[list[int], tuple[Query, ...], float | None]:
+        """The noisy sums of a table, the queries that it cost, and the share that its bound cuts off.
 
         The groups of words are persons, numbered from 0. How many there are is a secret, and nothing but the sums
         depends on it.
         """
         counted = PersonCounts.of(cells, read(), persons)
         queries, share = self.bounded(name, counted, len(cells), keys)
-        return queries, contributed(cells, read(), counted.weights(queries[-1].bound)), share
+        sums = contributed(cells, read(), counted.weights(queries[-1].bound))
+        return queries[-1].answered(sums, keys, cells=cells.names(names)), queries, share
 
 
 def private_counts(
-    cells: Cells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[object], keys: RecordKey
+    cells: Cells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[str], keys: RecordKey
 ) -> PrivateCounts:
     """Count with one ε per person.
 
@@ -271,8 +272,8 @@ def private_counts(
     >>> table, table.row(0)["symbols"], round(table.row(0)["count"], -2)
     (PrivateCounts('visits', 2 rows, epsilon 1 per person), ['b'], 1000.0)
     """
-    queries, sums, share = terms.sums(cells.statistic.name, cells, read, persons, keys)
-    answers = queries[-1].answered(sums, keys, cells=cells.names(names))
+    name = cells.statistic.name
+    answers, queries, share = terms.answered(name, cells, read, persons, names=names, keys=keys)
     return PrivateCounts.of(
         cells.statistic, cells.codes(), answers, queries, names=names, clipped_share=share, confidence=terms.confidence
     )

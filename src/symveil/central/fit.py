@@ -12,12 +12,13 @@ sharp a turn is, how far zones are apart.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from symveil.estimation.table import Indices
 from symveil.pictures.maps import Road
 
 FITTED = ("moves", "starts", "ends", "od")
-"""The features whose parameters are fitted; those of lengths follow from their shares."""
+"""The features whose parameters are fitted to tables of trips; those of lengths follow from their shares."""
+LOG_FITTED = ("starts", "moves", "ends")
+"""Those that are fitted to the table of moves of a log, in the order of its cells."""
 _NO_SHARE = 1e-300
 
 
@@ -77,18 +80,17 @@ def solved(support: Support, tables: dict[str, NoisyTable], classes: Classes | N
     until the gradient is below the tolerance with the weights that the fitted law has.
     """
     there = Trellis.of(support, no_parameters(support)).log_lengths[support.shortest - 1 :] > -np.inf
-    fit = _Fit.of(support, FITTED, length_shares(tables["lengths"], there), classes or {})
-    words, steps, rounds = words_in(support, tables), np.zeros(sum(fit.spread.shape)), 0
-    while True:
-        law = fit.law(fit.cells(steps)).expected()
-        problem = _problem_of_trips(fit, tables, words, law)
-        gradient = fit.gradient(problem, steps, law)
-        if gradient <= LIMITS.now.tolerance or rounds >= LIMITS.now.rounds:
-            return Solved(parameters=fit.finished(steps), gradient=gradient, rounds=rounds)
-        # the gradient alone ends it; scipy asks for numbers of steps, so large ones
-        best = fit.minimised(problem, steps, maxiter=10**6, maxfun=10**6, ftol=0.0, gtol=LIMITS.now.tolerance / 2)
-        steps = np.clip(best, -LIMITS.now.farthest, LIMITS.now.farthest)
-        rounds += 1
+    shares = length_shares(tables["lengths"], there)
+    return _TripFit.of(support, shares, classes or {}, tables=tables, words=words_in(support, tables)).solved()
+
+
+def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: float) -> Parameters:
+    """The parameters of the law that a table of moves speaks for.
+
+    The table is that of `LogMoves`; cells below `clear` count as 0. `shares` are those of the lengths.
+    """
+    values = np.where(table.values >= clear, table.values, 0.0)
+    return _LogFit.of(support, shares, {}, values=values, deviation=table.deviation).solved().parameters
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,19 +107,49 @@ class _Problem:
     """About one over the root of the curvature of each parameter: then one unit is as far for all of them."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Ending:
+    """Where a fit ends, and where the quasi-Newton method does in each of its rounds."""
+
+    tolerance: float
+    rounds: int
+    options: dict[str, float]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Fit:
+class _Fit(ABC):
     """The law with some features to be fitted, by steps: parameters of cells, and then those of classes."""
 
     support: Support
-    features: tuple[str, ...]
     shares: Floats
     spread: Any
+    features: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def of(cls, support: Support, features: tuple[str, ...], shares: Floats, classes: Classes) -> _Fit:
-        sizes = {name: len(no_parameters(support)[name]) for name in features}
-        return cls(support=support, features=features, shares=shares, spread=_spread(classes, sizes))
+    def of(cls, support: Support, shares: Floats, classes: Classes, **own: Any) -> Self:
+        """The fit with the sums over classes; `own` are the fields that a kind of its own has."""
+        return cls(support=support, shares=shares, spread=_spread(classes, support, cls.features), **own)
+
+    @abstractmethod
+    def problem(self, law: Expected) -> _Problem:
+        """What is fitted to, with weights of moves (what a share of a move stands for) that are those of a law."""
+
+    @property
+    @abstractmethod
+    def ending(self) -> _Ending:
+        """Where it ends."""
+
+    def solved(self) -> Solved:
+        """The best law: weights of moves are brought up to it until the gradient is small with those that it has."""
+        steps, rounds, ending = np.zeros(sum(self.spread.shape)), 0, self.ending
+        while True:
+            law = self.law(self.cells(steps)).expected()
+            problem = self.problem(law)
+            gradient = self.gradient(problem, steps, law)
+            if gradient <= ending.tolerance or rounds >= ending.rounds:
+                return Solved(parameters=self.finished(steps), gradient=gradient, rounds=rounds)
+            steps = self.minimised(problem, steps, **ending.options)
+            rounds += 1
 
     def cells(self, steps: Floats) -> Floats:
         """The parameters of cells: their own and those of their classes."""
@@ -223,26 +255,69 @@ def openblas() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
     return results
 
 
-def _problem_of_trips(fit: _Fit, tables: dict[str, NoisyTable], words: float, law: Expected) -> _Problem:
-    """Each table with the total that it has to have, and how far its cells are trusted."""
-    support = fit.support
-    lengths = np.arange(support.shortest, support.longest + 1)
-    wanted, trusted = [], []
-    for name in fit.features:
-        table = tables[name]
-        whole = whole_things(law, ("moves",)) if name == "moves" else np.ones(len(table.values))
-        total = words * (float(fit.shares @ (lengths - 1)) if name == "moves" else 1.0)
-        values = table.values * whole
-        doubt = _doubt(table.deviation * whole, values)
-        if len(values):  # what is too much or too little is shared among cells as they are doubted
-            values = values + (total - values.sum()) * doubt**2 / (doubt**2).sum()
-        wanted.append(values)
-        trusted.append(_doubt(table.deviation * whole, values))
-    y, held = np.concatenate(wanted), np.concatenate(trusted)
-    shared = np.sqrt(fit.spread.T @ held**2)  # the deviation of a class
-    unit = [1.0 / np.sqrt(np.maximum(y, 0.0) + held), 1.0 / np.sqrt(np.maximum(fit.spread.T @ y, 0.0) + shared)]
-    held = np.concatenate([held, LIMITS.now.free * shared])
-    return _Problem(words=words, wanted=y, held=held, unit=np.concatenate(unit))
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _TripFit(_Fit):
+    """A table for each feature, with the total that it has to have, and how far its cells are trusted."""
+
+    tables: dict[str, NoisyTable]
+    words: float
+    features = FITTED
+
+    @property
+    def ending(self) -> _Ending:
+        """Where the gradient is small; scipy asks for numbers of steps, so large ones."""
+        options = {"maxiter": 10**6, "maxfun": 10**6, "ftol": 0.0, "gtol": LIMITS.now.tolerance / 2}
+        return _Ending(tolerance=LIMITS.now.tolerance, rounds=LIMITS.now.rounds, options=options)
+
+    def minimised(self, problem: _Problem, begin: Floats, **options: float) -> Floats:
+        """Within the bounds, of which units are multiples but for rounding: there the gradient does not count."""
+        best = super().minimised(problem, begin, **options)
+        return np.clip(best, -LIMITS.now.farthest, LIMITS.now.farthest)
+
+    def problem(self, law: Expected) -> _Problem:
+        """Cells are held back as they are doubted, and those of a class together."""
+        lengths = np.arange(self.support.shortest, self.support.longest + 1)
+        wanted, trusted = [], []
+        for name in self.features:
+            table = self.tables[name]
+            whole = whole_things(law, ("moves",)) if name == "moves" else np.ones(len(table.values))
+            total = self.words * (float(self.shares @ (lengths - 1)) if name == "moves" else 1.0)
+            values = table.values * whole
+            doubt = _doubt(table.deviation * whole, values)
+            if len(values):  # what is too much or too little is shared among cells as they are doubted
+                values = values + (total - values.sum()) * doubt**2 / (doubt**2).sum()
+            wanted.append(values)
+            trusted.append(_doubt(table.deviation * whole, values))
+        y, held = np.concatenate(wanted), np.concatenate(trusted)
+        shared = np.sqrt(self.spread.T @ held**2)  # the deviation of a class
+        unit = [1.0 / np.sqrt(np.maximum(y, 0.0) + held), 1.0 / np.sqrt(np.maximum(self.spread.T @ y, 0.0) + shared)]
+        held = np.concatenate([held, LIMITS.now.free * shared])
+        return _Problem(words=self.words, wanted=y, held=held, unit=np.concatenate(unit))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _LogFit(_Fit):
+    """One table for starts, moves and ends, whose cells that drown in noise are 0, and the deviation of its noise."""
+
+    values: Floats
+    deviation: float
+    features = LOG_FITTED
+
+    @property
+    def ending(self) -> _Ending:
+        """After some rounds, each of some steps."""
+        options = {"maxiter": LIMITS.now.log_steps, "ftol": 1e-9, "gtol": 0.01}
+        return _Ending(tolerance=0.0, rounds=LIMITS.now.log_rounds, options=options)
+
+    def problem(self, law: Expected) -> _Problem:
+        """All cells are held back little."""
+        whole = whole_things(law, self.features)
+        y, held = self.values * whole, LIMITS.now.log_held * (self.deviation * whole)
+        # each word has one start, one end and a move between neighbours: so many words the table speaks of
+        lengths = np.arange(self.support.shortest, self.support.longest + 1)
+        words = max(1.0, float(y.sum() / (self.shares @ (lengths + 1))))
+        unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
+        return _Problem(words=words, wanted=y, held=held, unit=unit)
 
 
 def _doubt(noise: Floats, values: Floats) -> Floats:
@@ -258,10 +333,11 @@ def whole_things(law: Expected, features: Sequence[str]) -> Floats:
     return np.asarray(np.maximum(np.where(shared > 1e-12, means / np.maximum(shared, 1e-300), mean), 1.0))
 
 
-def _spread(classes: Classes, sizes: dict[str, int]) -> Any:
+def _spread(classes: Classes, support: Support, features: Sequence[str]) -> Any:
     """Which cell, of all features one after the other, is in which class."""
     from scipy import sparse  # noqa: PLC0415  # slow to import, and for learning only
 
+    sizes = {name: len(no_parameters(support)[name]) for name in features}
     rows, columns, begin, count = [], [], 0, 0
     for name, size in sizes.items():
         if name in classes:
@@ -274,10 +350,6 @@ def _spread(classes: Classes, sizes: dict[str, int]) -> Any:
     return sparse.csr_array((np.ones(len(where[0])), (where[0], where[1])), shape=(begin, count))
 
 
-LOG_FITTED = ("starts", "moves", "ends")
-"""The parameters that the table of moves is fitted with, in the order of its cells."""
-
-
 def lower_quartile(shares: Floats, shortest: int) -> int:
     """The least length that at least a quarter of all words do not exceed; at least 2.
 
@@ -285,26 +357,6 @@ def lower_quartile(shares: Floats, shortest: int) -> int:
     5
     """
     return max(2, shortest + int(np.searchsorted(np.cumsum(shares), 0.25 * shares.sum())))
-
-
-def fitted_log(support: Support, shares: Floats, table: NoisyTable, *, clear: float) -> Parameters:
-    """The parameters of the law that a table of moves speaks for.
-
-    The table is that of `LogMoves`; cells below `clear` count as 0. `shares` are those of the lengths.
-    """
-    values = np.where(table.values >= clear, table.values, 0.0)
-    fit = _Fit.of(support, LOG_FITTED, shares, {})
-    lengths = np.arange(support.shortest, support.longest + 1)
-    thetas = np.zeros(len(values))
-    for _ in range(LIMITS.now.log_rounds):
-        whole = whole_things(fit.law(thetas).expected(), LOG_FITTED)
-        y, held = values * whole, LIMITS.now.log_held * (table.deviation * whole)
-        # each word has one start, one end and a move between neighbours: so many words the table speaks of
-        words = max(1.0, float(y.sum() / (shares @ (lengths + 1))))
-        unit = 1.0 / np.sqrt(y + held + 1e-3 * max(1.0, float(y.max(initial=0.0))))
-        problem = _Problem(words=words, wanted=y, held=held, unit=unit)
-        thetas = fit.minimised(problem, thetas, maxiter=LIMITS.now.log_steps, ftol=1e-9, gtol=0.01)
-    return fit.finished(thetas)
 
 
 def map_classes(support: Support, roads: Mapping[str, Road], symbols: Sequence[str]) -> Classes:

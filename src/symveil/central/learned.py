@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from symveil.central.attribute_law import AttributeLaw
-from symveil.central.cells import GRID, PersonCounts, Read, cell_name, contributed, contributed_each
+from symveil.central.cells import GRID, PersonCounts, Read, Table, cell_name, contributed_each
 from symveil.central.fit import Classes, fitted, fitted_log, lower_quartile, words_in
 from symveil.central.limits import LIMITS
-from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares
+from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length_shares, queries_of_shares
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import WORDS_NAME, WordsReleased
@@ -72,12 +72,17 @@ class LearnedLaw:
     times: TimeLaw | None = field(default=None, repr=False)
     attributes: tuple[AttributeLaw, ...] = field(default=(), repr=False)
 
+    @property
+    def ruled(self) -> RuledLaw:
+        """The law given its rules."""
+        return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols)
+
     def chain(self) -> MarkovChain:
         """The Markov chain with the same moves: each from a symbol as often as the law has it.
 
         It follows automata among the rules, and does not know that a symbol occurs at most once.
         """
-        law = RuledLaw.of(self.support, self.parameters, self.rules, self.symbols)
+        law = self.ruled
         by_phase = law.trellis().expected().means["moves"].reshape(self.support.phases, -1)
         width = self.support.symbols
         listed = self.support.source * width + self.support.target
@@ -96,7 +101,7 @@ class LearnedLaw:
 
     def draw(self, count: int, bits: BitSource) -> tuple[Codes, Lengths]:
         """So many words that obey all rules, one after the other, with their lengths."""
-        return RuledLaw.of(self.support, self.parameters, self.rules, self.symbols).draw(count, bits)
+        return self.ruled.draw(count, bits)
 
     def released(self, read: Read, *, cut: bool, neighbours: Neighbours, keys: RecordKey) -> WordsReleased:
         """What laws of times and of attributes beside this one are learned from, without looking at anything."""
@@ -120,16 +125,30 @@ def law_queries(
     >>> [str(each.epsilon) for each in law_queries(Fraction(1), "add-remove")]
     ['1/2', '2/25', '2/25', '3/10', '1/25']
     """
-    return tuple(
-        Query(name=f"law of words: {name}", epsilon=epsilon * shares[name], bound=1, neighbours=neighbours)
-        for name in FEATURES
-    )
+    return queries_of_shares("law of words", dict.fromkeys(FEATURES, 1), shares, epsilon, neighbours)
 
 
 def law_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
     """The noise of each table of a law of trips."""
     cells = {name: len(each) for name, each in support.cells().items()}
     return Quality.of(persons, cells, dict(zip(FEATURES, queries, strict=True)))
+
+
+def _released(
+    queries: Sequence[Query],
+    tables: Sequence[Table],
+    counted: Sequence[PersonCounts],
+    read: Read,
+    names: Sequence[Sequence[str]],
+    keys: RecordKey,
+) -> list[NoisyTable]:
+    """What queries answer on their tables; everything that a person has is scaled down to the bound of the query."""
+    weights = [own.weights(query.bound) for own, query in zip(counted, queries, strict=True)]
+    sums = contributed_each(tables, read(), weights)
+    return [
+        query.released(own, keys, cells=table.names(symbols))
+        for query, own, table, symbols in zip(queries, sums, tables, names, strict=True)
+    ]
 
 
 def learn_law(
@@ -154,12 +173,10 @@ def learn_law(
     and pairs of zones have in common by the public map.
     """
     queries = law_queries(epsilon, neighbours)
-    tables: dict[str, NoisyTable] = {}
     every = [support.cells()[name] for name in FEATURES]
-    weights = [counted.weights(1) for counted in PersonCounts.of_each(every, read(), persons)]
-    sums = contributed_each(every, read(), weights)
-    for name, query, cells, own in zip(FEATURES, queries, every, sums, strict=True):
-        tables[name] = query.released(own, keys, cells=cells.names(zone_names if name == "od" else symbols))
+    counted = PersonCounts.of_each(every, read(), persons)
+    names = [zone_names if name == "od" else symbols for name in FEATURES]
+    tables = dict(zip(FEATURES, _released(queries, every, counted, read, names, keys), strict=True))
     parameters = fitted(support, tables, classes)
     law = LearnedLaw(
         support=support,
@@ -209,7 +226,7 @@ class LogRepeats:
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """Each repeated activity, and which case repeats it."""
-        events = np.flatnonzero(_counted(self.support, batch))
+        events = np.flatnonzero(batch.events_of(self.support.shortest, self.support.longest))
         pairs, times = np.unique(
             batch.word[events] * self.support.symbols + batch.codes[events].astype(np.int64), return_counts=True
         )
@@ -242,7 +259,8 @@ class LogMoves:
 
     def of(self, batch: Batch) -> tuple[Indices, Indices]:
         """The cell of every start, move and end, and which case it is in."""
-        support, counted = self.support, _counted(self.support, batch)
+        support = self.support
+        counted = batch.events_of(support.shortest, support.longest)
         codes, latest = batch.codes.astype(np.int64), np.zeros(len(batch.codes), dtype=np.int64)
         if support.split is not None:
             latest = (batch.position >= support.split).astype(np.int64)
@@ -260,16 +278,6 @@ class LogMoves:
         return np.concatenate(cells), batch.word[np.concatenate([starts, moves, ends])]
 
 
-LogTable = LogLengths | LogRepeats | LogMoves
-"""A table of an event log, with the names of its cells."""
-
-
-def _counted(support: Support, batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each event, whether it counts: in a case that is long enough, and not behind the longest length."""
-    long_enough = batch.lengths >= support.shortest
-    return np.asarray(long_enough[batch.word] & (batch.position < support.longest))
-
-
 LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
 """What each table gets of ε."""
 _NO_SHARE = 1e-300
@@ -283,10 +291,8 @@ def log_queries(
     >>> [(each.bound, str(each.epsilon)) for each in log_queries(Fraction(1), "add-remove", quartile=7)]
     [(1, '3/20'), (4, '1/10'), (7, '3/4')]
     """
-    return tuple(
-        Query(name=f"law of a log: {name}", epsilon=epsilon * shares[name], bound=bound, neighbours=neighbours)
-        for name, bound in zip(LOG_SHARES, (1, LIMITS.now.repeats, quartile), strict=True)
-    )
+    bounds = {"lengths": 1, "repeats": LIMITS.now.repeats, "moves": quartile}
+    return queries_of_shares("law of a log", bounds, shares, epsilon, neighbours)
 
 
 def log_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
@@ -314,21 +320,16 @@ def learn_log(
 
     The groups of words are persons, numbered from 0. Words obey the declared rules beside those that are learned.
     """
-    tables: list[LogTable] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
+    tables: list[Table] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)
-    queries = list(log_queries(epsilon, neighbours, quartile=1)[:2])
-    weights = [own.weights(each.bound) for own, each in zip(counted, queries, strict=False)]
-    sums = contributed_each(tables[:2], read(), weights)
-    lengths = queries[0].released(sums[0], keys, cells=tables[0].names(symbols))
+    queries = log_queries(epsilon, neighbours, quartile=1)[:2]
+    lengths, repeats = _released(queries, tables[:2], counted[:2], read, [symbols] * 2, keys)
     there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
     shares = length_shares(lengths, there[support.shortest - 1 :])
-    repeats = queries[1].released(sums[1], keys, cells=tables[1].names(symbols))
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
-    queries.append(log_queries(epsilon, neighbours, quartile=quartile)[2])
+    queries = log_queries(epsilon, neighbours, quartile=quartile)
     parted = replace(support, split=quartile)
-    last = LogMoves(parted)
-    own = contributed(last, read(), counted[2].weights(quartile))
-    moves = queries[2].released(own, keys, cells=last.names(symbols))
+    (moves,) = _released(queries[2:], [LogMoves(parted)], counted[2:], read, [symbols], keys)
     parameters = fitted_log(parted, shares, moves, clear=LIMITS.now.clear * float(queries[2].scale / GRID))
     law = LearnedLaw(
         support=parted,
@@ -341,7 +342,7 @@ def learn_log(
     cases = max(LIMITS.now.fewest_cases, lengths.total)
     once = _at_most_once(law, shares, repeats.values, cases, float(queries[1].scale / GRID))
     bits = keys.streams(keys.names([b"law of a log: words that obey the rules"])).of_row(0)
-    return _obeyed(law, shares, once, bits), tuple(queries)
+    return _obeyed(law, shares, once, bits), queries
 
 
 def _at_most_once(law: LearnedLaw, shares: Floats, repeats: Floats, cases: float, noise: float) -> list[int]:
@@ -371,7 +372,7 @@ def _obeyed(law: LearnedLaw, shares: Floats, once: Sequence[int], bits: BitSourc
         ruled = law.under(Rules(once=tuple(learned)))
         if not ruled.rules:
             return ruled
-        own = RuledLaw.of(ruled.support, ruled.parameters, ruled.rules, ruled.symbols)
+        own = ruled.ruled
         trellis = own.trellis(shares=(shares + (shares > 0) / max(int((shares > 0).sum()), 1)) / 2)
         probes = min(LIMITS.now.probes, max(LIMITS.now.fewest_probes, LIMITS.now.probed_symbols // own.support.symbols))
         _, lengths, obeyed = own.attempted(trellis, probes, bits)

@@ -148,6 +148,20 @@ class Query:
         return max(-(-most.numerator // most.denominator) - 1, 0)
 
 
+def queries_of_shares(
+    label: str, bounds: Mapping[str, int], shares: Mapping[str, Fraction], epsilon: Fraction, neighbours: Neighbours
+) -> tuple[Query, ...]:
+    """A query for each table of a law: what one person adds to it at most, and its share of ε.
+
+    >>> [each.name for each in queries_of_shares("law", {"moves": 1}, {"moves": Fraction(1)}, Fraction(1), "replace")]
+    ['law: moves']
+    """
+    return tuple(
+        Query(name=f"{label}: {name}", epsilon=epsilon * shares[name], bound=bound, neighbours=neighbours)
+        for name, bound in bounds.items()
+    )
+
+
 def require_writable_noise(epsilon: Fraction) -> Fraction:
     """An ε whose noise fits into the numbers of a table and of a fit; refused otherwise.
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, cells_of, summed
 from symveil.central.limits import LIMITS
 from symveil.errors import ParameterError, TooLargeError, either
+from symveil.estimation.named_table import symbol_columns
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.table import Batch, Indices
 from symveil.languages.graph import WordGraph
@@ -232,16 +233,15 @@ class TimeCells:
             }
         return {}
 
-    def names(self, symbols: Sequence[object]) -> list[bytes]:
+    def names(self, symbols: Sequence[str]) -> list[bytes]:
         """The name of each cell by what it counts."""
-        texts = [str(symbol) for symbol in symbols]
         keys = self.keys() or {"part": list(range(self.slots)) * len(self.groups)}
         slots = [
             [f"{name}={value}" for name, value in zip(keys, row, strict=True)]
             for row in zip(*keys.values(), strict=True)
         ]
         return [
-            cell_name([*(texts[code] for code in group), *slot])
+            cell_name([*(symbols[code] for code in group), *slot])
             for group, slot in zip(self.codes().tolist(), slots, strict=True)
         ]
 
@@ -305,9 +305,7 @@ class TimeCells:
 
     def shared_out(self, read: Read) -> list[int]:
         """The sums of time-shares or mean-waits: each person adds at most 1, on the grid."""
-        if self.question.kind == "mean-waits":
-            return self._mean_sums(read)
-        return self._share_sums(read)
+        return self._mean_sums(read) if self.question.kind == "mean-waits" else self._share_sums(read)
 
     def _mean_sums(self, read: Read) -> list[int]:
         """Of each row what its waits have of the cap, and the rest: together what each wait weighs."""
@@ -383,6 +381,4 @@ def time_cells(
 
 def group_columns(question: TimeQuestion, order: int) -> list[str]:
     """The columns of a table that name the group of a row, of so many symbols."""
-    if question.by == "activity":
-        return ["activity"]
-    return ["symbol"] if order == 1 else [f"symbol_{at + 1}" for at in range(order)]
+    return ["activity"] if question.by == "activity" else symbol_columns(order)

@@ -271,7 +271,7 @@ def _short(value: float | None, question: TimeQuestion, name: str) -> str:
 
 
 def private_time_counts(
-    cells: TimeCells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[object], keys: RecordKey
+    cells: TimeCells, read: Read, persons: int, terms: CountTerms, *, names: Sequence[str], keys: RecordKey
 ) -> TimeCounts:
     """Count times with one ε per person.
 
@@ -280,10 +280,9 @@ def private_time_counts(
     question = cells.question
     if question.kind in SHARED_OUT:
         queries, share = replace(terms, bound="normalised").queries(question.name, 1), None
-        sums = cells.shared_out(read)
+        answers = queries[-1].answered(cells.shared_out(read), keys, cells=cells.names(names))
     else:
-        queries, sums, share = terms.sums(question.name, cells, read, persons, keys)
-    answers = queries[-1].answered(sums, keys, cells=cells.names(names))
+        answers, queries, share = terms.answered(question.name, cells, read, persons, names=names, keys=keys)
     return released_times(cells, answers, queries, names=names, clipped_share=share, confidence=terms.confidence)
 
 

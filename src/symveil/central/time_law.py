@@ -119,11 +119,7 @@ class TimeLaw:
         right = len(rows) == len(steps.source) and len(activities) == support.symbols
         right = right and rows.min(initial=0) >= 0 and activities.min(initial=0) >= 0
         right = right and (metres is None or (len(metres) == len(rows) and min(metres) > 0))
-        for name, values in laws.items():
-            shares = values.sum(axis=-1)
-            right = right and values.shape == shapes[name] and bool((np.isfinite(values) & (values >= 0)).all())
-            right = right and bool((np.abs(shares - 1) <= 1e-6).all())
-        if not right:
+        if not (right and all(are_laws(values, shapes[name]) for name, values in laws.items())):
             raise ValueError("sizes that do not fit")
         return cls(settings=settings, steps=steps, rows=rows, row_of_activity=activities, **laws)
 
@@ -142,10 +138,9 @@ def learn_times(
         released.read, steps, settings, shortest=support.shortest, longest=support.longest, cut=released.cut
     )
     codes, lengths = released.words
-    people = max(LIMITS.now.fewest_persons, released.persons)
 
     own_grid = steps.waits or grid
-    weight = expected_weights(steps, codes, lengths, people)
+    weight = expected_weights(steps, codes, lengths, released.judged)
     rows = Rows.chosen(steps, weight, LIMITS.now.own_row * durations.deviation)
     bins = len(own_grid)
     of_waits = durations.released(
@@ -158,7 +153,7 @@ def learn_times(
     long = grid.from_lower(LIMITS.now.long)
     long_share = waits[rows.of_move] @ long if steps.metres is None else np.zeros(len(rows.of_move))
     least = LIMITS.now.clock_row * clock.deviation
-    row_of_activity = clock_rows(steps, codes, lengths, people, long_share, least)
+    row_of_activity = clock_rows(steps, codes, lengths, released.judged, long_share, least)
     count = int(row_of_activity.max(initial=-1)) + 1
     sums = true.clocks(row_of_activity, long, count)
     hours = clock.released(sums, keys, cells=clock_names(row_of_activity, symbols, grid)).values.reshape(-1, 24)
@@ -176,7 +171,7 @@ def learn_times(
         waits=waits,
         cycle=cycles,
         row_of_activity=row_of_activity,
-        hours=np.array([tilted(row, common, clock.deviation) for row in hours[1:]]).reshape(-1, 24),
+        hours=tilted_rows(hours[1:], common, clock.deviation),
         start_hours=smoothed_law(hours[0], clock.deviation, circular=True),
         start_weekdays=tilted(days[0], even, weekday.deviation),
         weekdays=tilted(days[1], even, weekday.deviation),
@@ -233,6 +228,17 @@ def tilted(row: Floats, parent: Floats, deviation: float) -> Floats:
         steps = steps - (grown + deviation * steps - row) / (grown + deviation)
     shrunk = size * np.exp(np.minimum(steps, 700.0))
     return np.asarray(shrunk / shrunk.sum())
+
+
+def tilted_rows(rows: Floats, parent: Floats, deviation: float) -> Floats:
+    """Each row of a noisy table so, towards one law."""
+    return np.array([tilted(row, parent, deviation) for row in rows]).reshape(-1, len(parent))
+
+
+def are_laws(values: Floats, shape: tuple[int, ...]) -> bool:
+    """Whether numbers that were read are shares: of this shape, finite, none negative, and 1 in each row."""
+    right = values.shape == shape and bool((np.isfinite(values) & (values >= 0)).all())
+    return right and bool((np.abs(values.sum(axis=-1) - 1) <= 1e-6).all())
 
 
 def smoothed_law(values: Floats, deviation: float, *, circular: bool = False) -> Floats:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID, Entries, EventTimes, Read, cell_name, summed
 from symveil.central.limits import LIMITS
-from symveil.central.noise import Neighbours, Query
+from symveil.central.noise import Neighbours, Query, queries_of_shares
 from symveil.central.word_law import Support
 from symveil.estimation.table import Indices
 from symveil.models.alphabet import Codes, Lengths
@@ -235,10 +235,7 @@ def time_queries(
     >>> [str(each.epsilon) for each in time_queries(Fraction(1), "add-remove")]
     ['1/2', '4/25', '9/50', '1/20', '11/100']
     """
-    return tuple(
-        Query(name=f"times: {name}", epsilon=epsilon * shares[name], bound=1, neighbours=neighbours)
-        for name in TIME_SHARES
-    )
+    return queries_of_shares("times", dict.fromkeys(TIME_SHARES, 1), shares, epsilon, neighbours)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,6 +361,11 @@ class WordsReleased:
     cut: bool
     neighbours: Neighbours
     keys: RecordKey
+
+    @property
+    def judged(self) -> float:
+        """How many persons rows are chosen for."""
+        return max(LIMITS.now.fewest_persons, self.persons)
 
 
 def expected_weights(steps: Steps, codes: Codes, lengths: Lengths, persons: float) -> NDArray[np.float64]:

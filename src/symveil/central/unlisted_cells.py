@@ -58,9 +58,9 @@ class PersonCells:
         order = max(statistic.order, 1)
         parts = [_different(np.empty((0, order + 1), dtype=np.int64), np.empty(0, dtype=np.int64))]
         for batch in batches:
-            words, columns = _counted(statistic, batch)
-            counts = batch.lengths[words] <= longest
-            rows = np.stack([batch.groups[words], *columns], axis=1)[counts].astype(np.int64)
+            counted = windows(statistic, batch)
+            counts = batch.lengths[counted.word] <= longest
+            rows = np.stack([batch.groups[counted.word], *counted.columns], axis=1)[counts].astype(np.int64)
             parts.append(_different(rows, np.ones(len(rows), dtype=np.int64)))
         rows, times = _different(*(np.concatenate(each) for each in zip(*parts, strict=True)))
         return cls(rows[:, 0], rows[:, 1:], times)
@@ -156,14 +156,6 @@ def counted_plainly(statistic: Statistic) -> Statistic:
     if statistic.kind in ("positions", "presence"):
         raise ParameterError("statistic", expected=f"one of {', '.join(STATISTICS)}", found=statistic.name)
     return statistic
-
-
-def _counted(statistic: Statistic, batch: Batch) -> tuple[Indices, tuple[NDArray[np.integer], ...]]:
-    """Everything in a batch that counts: the word it is in, and its codes."""
-    if statistic.kind == "lengths":
-        return np.arange(len(batch.lengths)), (batch.lengths,)
-    result = windows(statistic, batch)
-    return result.word, result.symbols
 
 
 def _different(rows: NDArray[np.int64], times: Indices) -> tuple[NDArray[np.int64], Indices]:

@@ -156,8 +156,8 @@ class NamedTable(Reported):
         names = np.array(self.symbols, dtype=object)
         order = self.codes.shape[1]
         columns: dict[str, Any] = {
-            "symbol" if order == 1 else f"symbol_{axis + 1}": pa.array(names[self.codes[:, axis]], type=pa.string())
-            for axis in range(order)
+            column: pa.array(names[self.codes[:, axis]], type=pa.string())
+            for axis, column in enumerate(symbol_columns(order))
         }
         if self.leading is not None:
             columns[self.leading] = pa.array(self.places)
@@ -266,6 +266,15 @@ class NamedTable(Reported):
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
+
+
+def symbol_columns(order: int) -> list[str]:
+    """The columns of a table that have the symbols of a row, of which there are so many.
+
+    >>> symbol_columns(0), symbol_columns(1), symbol_columns(2)
+    ([], ['symbol'], ['symbol_1', 'symbol_2'])
+    """
+    return ["symbol"] if order == 1 else [f"symbol_{axis + 1}" for axis in range(order)]
 
 
 def _number(value: float) -> float | None:

@@ -59,6 +59,10 @@ class Batch:
         """Where each run of `order` symbols of one word begins."""
         return np.flatnonzero(self.position + order <= self.lengths[self.word])
 
+    def events_of(self, shortest: int, longest: int) -> NDArray[np.bool_]:
+        """Which symbols count where words have public lengths: those of longer words as far as the longest goes."""
+        return np.asarray((self.lengths >= shortest)[self.word] & (self.position < longest))
+
     def only(self, wanted: NDArray[np.bool_]) -> Batch:
         """Some of the words."""
         if wanted.all():

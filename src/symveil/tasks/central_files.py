@@ -26,6 +26,7 @@ from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_cells import TIME_STATISTICS
 from symveil.central.word_law import Support, no_parameters
 from symveil.errors import FileError, InputError, ParameterError
+from symveil.estimation.named_table import symbol_columns
 from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
 from symveil.estimation.table import Indices
 from symveil.formats.json_text import refuse_deep_nesting
@@ -287,7 +288,7 @@ def spark_words(
 
 
 _NUMBERS = ("count", "low", "high", "low_all", "high_all", "consistent")
-_SYMBOLS = ("symbol", *(f"symbol_{position}" for position in range(1, LONGEST_GRAM + 1)))
+_SYMBOLS = (*symbol_columns(1), *symbol_columns(LONGEST_GRAM))
 _TEXTS = (*_SYMBOLS, "activity", "weekday", "week", "month")
 _WHOLE = ("length", "hour", "hour-of-week", "from_seconds", "to_seconds")
 _BESIDE_SYMBOLS = ("symbols", "move", "activity")
@@ -405,9 +406,7 @@ def _rows_of_json(document: dict[str, Any]) -> pa.Table:
     rows: list[dict[str, Any]] = document["rows"]
     first, last = (rows[0], rows[-1]) if rows else ({}, {})  # rows of quantiles stand at the end
     order = len(first["symbols"]) if rows else read_statistic(document["statistic"]).order
-    names = ["symbol"] if order == 1 else [f"symbol_{index + 1}" for index in range(order)]
-    if "activity" in first:
-        names = ["activity"]
+    names = ["activity"] if "activity" in first else symbol_columns(order)
     columns: dict[str, Any] = {
         name: pa.array([row["symbols"][index] for row in rows], type=pa.string()) for index, name in enumerate(names)
     }

@@ -21,6 +21,7 @@ from symveil.central.counts import PrivateCounts
 from symveil.central.time_cells import TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
 from symveil.central.time_counts import released_times
 from symveil.errors import SymveilError
+from symveil.estimation.named_table import symbol_columns
 from symveil.estimation.statistics import read_statistic
 from symveil.formats.json_text import first_fault, shipped_schema
 from symveil.formats.manifest import as_recorded, is_of_0_2, model_digest, only_file_errors
@@ -251,13 +252,9 @@ def _naming(
     if isinstance(cells, Cells) and cells.statistic.kind == "lengths":
         return {"length": codes[:, 0].tolist()}
     order = codes.shape[1]
-    heads = cells.group_columns if isinstance(cells, TimeCells) else _symbol_columns(order)
+    heads = cells.group_columns if isinstance(cells, TimeCells) else symbol_columns(order)
     columns = {head: [names[code] for code in codes[:, at].tolist()] for at, head in enumerate(heads[:order])}
     return columns if mean or isinstance(cells, Cells) else columns | cells.keys()
-
-
-def _symbol_columns(order: int) -> list[str]:
-    return [f"symbol_{at + 1}" for at in range(order)] if order > 1 else ["symbol"][:order]
 
 
 def _ordered(columns: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -278,7 +275,7 @@ def _shown(
         if len(steps) and not 0 <= columns[0].min() <= columns[0].max() <= longest:
             return "a length that does not count"
     else:
-        texts = [table[name].to_pylist() for name in _symbol_columns(statistic.order)]
+        texts = [table[name].to_pylist() for name in symbol_columns(statistic.order)]
         names = tuple(sorted({text for column in texts for text in column}))
         number = {text: code for code, text in enumerate(names)}
         columns = [np.array([number[text] for text in column], dtype=np.int64) for column in texts]
