@@ -32,6 +32,9 @@ GRID = 1 << 32
 MOST_PER_PERSON = 1 << 30
 """The largest bound L: with it L·M fits into 64 bits."""
 
+ANY_LENGTH = 1 << 40
+"""Longer than any sequence: words of every length count."""
+
 Read = Callable[[], Iterable[Batch]]
 """Reads all words, again and again; the group of a word is the number of its person."""
 

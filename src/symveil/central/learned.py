@@ -34,7 +34,10 @@ SHARES = {
     "ends": Fraction(8, 100),
     "lengths": Fraction(4, 100),
 }
-"""What each table gets of ε."""
+"""What each table of a law of trips gets of ε."""
+LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
+"""The same of a law of a log."""
+LAW_SHARES = {"trips": SHARES, "log": LOG_SHARES}
 _FINEST = 1 << 40
 """Of the probabilities of the chain: each move that the support has keeps at least one such part."""
 
@@ -118,20 +121,37 @@ class LearnedLaw:
 
 
 def law_queries(
-    epsilon: Fraction, neighbours: Neighbours, shares: Mapping[str, Fraction] = SHARES
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    *,
+    quartile: int | None = None,
+    shares: Mapping[str, Fraction] | None = None,
 ) -> tuple[Query, ...]:
-    """The queries of a law of trips: a table for each feature, with its share of ε.
+    """The queries of a law, each with its share of ε: of trips a table for each feature.
+
+    With a quartile they are those of a log, in their order: the bound of the third is the quartile, which follows from
+    the answer to the first.
 
     >>> [str(each.epsilon) for each in law_queries(Fraction(1), "add-remove")]
     ['1/2', '2/25', '2/25', '3/10', '1/25']
+    >>> [(each.bound, str(each.epsilon)) for each in law_queries(Fraction(1), "add-remove", quartile=7)]
+    [(1, '3/20'), (4, '1/10'), (7, '3/4')]
     """
-    return queries_of_shares("law of words", dict.fromkeys(FEATURES, 1), shares, epsilon, neighbours)
+    if quartile is None:
+        label, bounds = "law of words", dict.fromkeys(FEATURES, 1)
+    else:
+        label, bounds = "law of a log", {"lengths": 1, "repeats": LIMITS.now.repeats, "moves": quartile}
+    own = LAW_SHARES["trips" if quartile is None else "log"] if shares is None else shares
+    return queries_of_shares(label, bounds, own, epsilon, neighbours)
 
 
 def law_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
-    """The noise of each table of a law of trips."""
-    cells = {name: len(each) for name, each in support.cells().items()}
-    return Quality.of(persons, cells, dict(zip(FEATURES, queries, strict=True)))
+    """The noise of each table of a law of trips; of a log's those that decide most, lengths and moves."""
+    if support.split is None:
+        cells = {name: len(each) for name, each in support.cells().items()}
+        return Quality.of(persons, cells, dict(zip(FEATURES, queries, strict=True)))
+    cells = {"lengths": len(LogLengths(support)), "moves": len(LogMoves(support))}
+    return Quality.of(persons, cells, {"lengths": queries[0], "moves": queries[2]})
 
 
 def _released(
@@ -278,27 +298,7 @@ class LogMoves:
         return np.concatenate(cells), batch.word[np.concatenate([starts, moves, ends])]
 
 
-LOG_SHARES = {"lengths": Fraction(15, 100), "repeats": Fraction(10, 100), "moves": Fraction(75, 100)}
-"""What each table gets of ε."""
 _NO_SHARE = 1e-300
-
-
-def log_queries(
-    epsilon: Fraction, neighbours: Neighbours, *, quartile: int, shares: Mapping[str, Fraction] = LOG_SHARES
-) -> tuple[Query, ...]:
-    """The queries of the law of a log, in their order: the bound of the third follows from the answer to the first.
-
-    >>> [(each.bound, str(each.epsilon)) for each in log_queries(Fraction(1), "add-remove", quartile=7)]
-    [(1, '3/20'), (4, '1/10'), (7, '3/4')]
-    """
-    bounds = {"lengths": 1, "repeats": LIMITS.now.repeats, "moves": quartile}
-    return queries_of_shares("law of a log", bounds, shares, epsilon, neighbours)
-
-
-def log_quality(support: Support, persons: float, queries: Sequence[Query]) -> Quality:
-    """The noise of the tables that decide most about the words of a log: lengths and moves."""
-    cells = {"lengths": len(LogLengths(support)), "moves": len(LogMoves(support))}
-    return Quality.of(persons, cells, {"lengths": queries[0], "moves": queries[2]})
 
 
 def learn_log(
@@ -322,12 +322,12 @@ def learn_log(
     """
     tables: list[Table] = [LogLengths(support), LogRepeats(support), LogMoves(support)]
     counted = PersonCounts.of_each(tables, read(), persons)
-    queries = log_queries(epsilon, neighbours, quartile=1)[:2]
+    queries = law_queries(epsilon, neighbours, quartile=1)[:2]
     lengths, repeats = _released(queries, tables[:2], counted[:2], read, [symbols] * 2, keys)
     there = RuledLaw.of(support, no_parameters(support), rules, symbols).trellis().log_lengths > -np.inf
     shares = length_shares(lengths, there[support.shortest - 1 :])
     quartile = min(lower_quartile(shares, support.shortest), max(support.longest, 2))
-    queries = log_queries(epsilon, neighbours, quartile=quartile)
+    queries = law_queries(epsilon, neighbours, quartile=quartile)
     parted = replace(support, split=quartile)
     (moves,) = _released(queries[2:], [LogMoves(parted)], counted[2:], read, [symbols], keys)
     parameters = fitted_log(parted, shares, moves, clear=LIMITS.now.clear * float(queries[2].scale / GRID))
@@ -337,7 +337,7 @@ def learn_log(
         symbols=tuple(symbols),
         zone_names=("all",),
         rules=rules,
-        quality=log_quality(parted, lengths.total, queries),
+        quality=law_quality(parted, lengths.total, queries),
     )
     cases = max(LIMITS.now.fewest_cases, lengths.total)
     once = _at_most_once(law, shares, repeats.values, cases, float(queries[1].scale / GRID))

@@ -20,6 +20,7 @@ from scipy.stats import kendalltau
 from symveil.models.alphabet import Codes
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +105,35 @@ class CodedWords:
 HOTSPOTS = 5
 
 Weights = NDArray[np.float64]
+
+
+def table_metrics(
+    true: Floats, shown: Floats, interval: tuple[Floats, Floats], *, listed: NDArray[np.bool_], top: int
+) -> dict[str, float]:
+    """How a table with intervals differs from the true one, cell by cell, by the names of its metrics.
+
+    Cells that are not `listed` are not in it, and show 0. Of the frequent cells `top` are compared.
+
+    >>> one = np.array([3.0, 1.0])
+    >>> table_metrics(one, one, (one, one), listed=np.array([True, False]), top=1)
+    {'l1': 0.0, 'jsd': 0.0, 'covered': 1.0, 'top_f1': 1.0, 'listed_share': 0.75}
+    """
+    metrics: dict[str, float] = {}
+    if true.sum() > 0 and shown.sum() > 0:
+        metrics["l1"] = float(np.abs(true / true.sum() - shown / shown.sum()).sum())
+        metrics["jsd"] = jensen_shannon(true, shown)
+    if listed.any():
+        low, high = interval
+        metrics["covered"] = int(np.count_nonzero((low <= true) & (true <= high) & listed)) / int(listed.sum())
+    if "l1" in metrics:
+        most, best = (
+            {index for index in np.argsort(-each, kind="stable")[:top].tolist() if each[index] > 0}
+            for each in (true, shown)
+        )
+        metrics["top_f1"] = 2 * len(most & best) / (len(most) + len(best))
+    if true.sum() > 0:
+        metrics["listed_share"] = float(true[listed].sum() / true.sum())
+    return metrics
 
 
 def jensen_shannon(true: ArrayLike, private: ArrayLike) -> float:

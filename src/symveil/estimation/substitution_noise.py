@@ -141,6 +141,18 @@ class SubstitutionNoise:
         values = np.array([1.0 / product if product else 0.0 for product in products])
         return np.asarray(values[number], dtype=np.float64)
 
+    def added_variance(self, order: int, length: int) -> float:
+        """What noise adds to the variance of whether a piece of a word is in a row of average size.
+
+        With q = 1/m a piece of r symbols is there with a variance of Σ_j C(r,j)·q^(2(r−j))·(q(1−q))^j, and its estimate
+        with 1/λ_j² of each part. Overlaps of pieces are left out.
+        """
+        each, variance = 1 / self.symbols, 0.0
+        for degree in range(1, order + 1):
+            size = math.comb(order, degree) * each ** (2 * (order - degree)) * (each * (1 - each)) ** degree
+            variance += size * (self.eigenvalue(degree, length) ** -2 - 1)
+        return variance
+
     def usable(self, order: int, length: int, *, sequences: int) -> bool:
         """Whether tables of `order` symbols can be estimated from words of this length; short words have no row."""
         enough = min(LIMITS.now.least_eigenvalue, LIMITS.now.large_enough / math.sqrt(max(sequences, 1)))

@@ -374,11 +374,7 @@ def _counts(
     queries: tuple[Query, ...],
 ) -> PrivateCounts:
     parameters, share = document["parameters"], None if as_json is None else as_json["clipped_share"]
-    names = [name for name in _SYMBOLS if name in table.column_names]
-    texts = np.array([table[name].to_pylist() for name in names], dtype=object).reshape(len(names), table.num_rows)
-    symbols = tuple(sorted({str(text) for text in texts.reshape(-1)}))
-    number = {text: code for code, text in enumerate(symbols)}
-    codes = np.array([[number[str(text)] for text in row] for row in texts], dtype=np.int64)
+    codes, symbols = coded_columns(table, [name for name in _SYMBOLS if name in table.column_names])
     by_length = statistic.kind == "lengths"
     notes = notes_of(queries, share)
     if as_json is None and len(queries) > 1:  # only the JSON form has the share
@@ -389,8 +385,8 @@ def _counts(
         symbols=symbols,
         leading="length" if by_length else None,
         places=_whole(table["length"]) if by_length else None,
-        codes=codes.reshape(len(names), table.num_rows).T,
-        numbers={name: _floats(table[name]) for name in _NUMBERS if name in table.column_names},
+        codes=codes,
+        numbers={name: floats(table[name]) for name in _NUMBERS if name in table.column_names},
         epsilon=read_epsilon(document["epsilon_exact"]),
         bound=queries[-1].bound,
         clipped_share=share,
@@ -422,8 +418,18 @@ def _types() -> dict[str, pa.DataType]:
     return {**texts, **floats, **dict.fromkeys(_WHOLE, pa.int64())}
 
 
-def _floats(column: Any) -> NDArray[np.float64]:
+def floats(column: Any) -> NDArray[np.float64]:
+    """The numbers of a column; where there is none, not a number."""
     return np.array(column.to_pylist(), dtype=np.float64)
+
+
+def coded_columns(table: pa.Table, names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The texts of some columns as codes, a column for each, and the texts in order."""
+    texts = [[str(text) for text in table[name].to_pylist()] for name in names]
+    symbols = tuple(sorted({text for column in texts for text in column}))
+    number = {text: code for code, text in enumerate(symbols)}
+    codes = [[number[text] for text in column] for column in texts]
+    return np.array(codes, dtype=np.int64).reshape(len(names), table.num_rows).T, symbols
 
 
 def _whole(column: Any) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symveil.central.attribute_law import attribute_queries
 from symveil.central.counts import BOUNDS
-from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, law_quality, law_queries, log_quality, log_queries
+from symveil.central.learned import LAW_SHARES, LearnedLaw, law_quality, law_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.time_cells import TimeQuestion
 from symveil.central.time_tables import TimeSettings, time_queries
@@ -181,11 +181,12 @@ def _parameter_faults(document: dict[str, Any]) -> Iterator[str]:
         of_words, others = _split(document, epsilon, neighbours)
         if set(parameters) != _LAW_PARAMETERS | counted or parameters["law"] not in ("trips", "log"):
             yield "others than those of a law"
-        usual, build = (SHARES, law_queries) if parameters["law"] == "trips" else (LOG_SHARES, _log_queries_of(queries))
+        usual = LAW_SHARES[parameters["law"]]
         shares = {name: exact(share, name="shares") for name, share in parameters["shares"].items()}
         if set(shares) != set(usual) or sum(shares.values()) != 1:
             yield "shares that are no shares of epsilon"
-        expected = build(of_words, neighbours, shares=shares) + others
+        quartile = None if parameters["law"] == "trips" else queries[len(usual) - 1].bound
+        expected = law_queries(of_words, neighbours, quartile=quartile, shares=shares) + others
         if parameters["law"] == "log" and parameters["places"]:
             yield "places, which the law of a log does not use"
         if not all(isinstance(parameters[name], bool) for name in ("places", "no_repeats")):
@@ -214,13 +215,6 @@ def _split(document: dict[str, Any], epsilon: Fraction, neighbours: Any) -> tupl
     of_times = time_queries(rest * settings.share, neighbours)
     named = [each.name for each in values]
     return rest * (1 - settings.share), (*of_times, *attribute_queries(named, epsilon * share, neighbours))
-
-
-def _log_queries_of(queries: tuple[Query, ...]) -> Any:
-    def build(epsilon: Fraction, neighbours: Any, *, shares: dict[str, Fraction]) -> tuple[Query, ...]:
-        return log_queries(epsilon, neighbours, quartile=queries[len(LOG_SHARES) - 1].bound, shares=shares)
-
-    return build
 
 
 def _facts(path: Path, document: dict[str, Any]) -> Check:
@@ -295,7 +289,7 @@ def _law_faults(law: LearnedLaw, path: Path, document: dict[str, Any], language:
         yield "other zones than the manifest says"
     if (law.support.split is None) != (parameters["law"] == "trips"):
         yield "another kind of law than the manifest says"
-    if law.support.split is not None and law.support.split != queries_of(document)[len(LOG_SHARES) - 1].bound:
+    if law.support.split is not None and law.support.split != queries_of(document)[len(LAW_SHARES["log"]) - 1].bound:
         yield "positions split elsewhere than the queries say"
     public = Support.of(
         symbols=len(symbols),
@@ -335,9 +329,8 @@ def _beside_fault(law: LearnedLaw, document: dict[str, Any]) -> str | None:
 
 
 def _same_noise(law: LearnedLaw, quality: Quality, document: dict[str, Any]) -> bool:
-    trips = document["parameters"]["law"] == "trips"
-    of_words = queries_of(document)[: len(SHARES if trips else LOG_SHARES)]
-    return (law_quality if trips else log_quality)(law.support, quality.persons, of_words) == quality
+    of_words = queries_of(document)[: len(LAW_SHARES[document["parameters"]["law"]])]
+    return law_quality(law.support, quality.persons, of_words) == quality
 
 
 def _same_chain(found: MarkovChain, expected: MarkovChain) -> bool:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from symveil.central.cells import GRID, Cells, cells_of
+from symveil.central.cells import ANY_LENGTH, GRID, Cells, cells_of
 from symveil.central.counts import PrivateCounts
 from symveil.central.time_cells import TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
 from symveil.central.time_counts import released_times
@@ -31,8 +31,7 @@ from symveil.release.central_job import queries_of
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import digest_of, digest_of_folder
-from symveil.tasks.central_files import read_table, zones_digest
-from symveil.tasks.count import ANY_LENGTH
+from symveil.tasks.central_files import coded_columns, floats, read_table, zones_digest
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
 
@@ -219,10 +218,10 @@ def _counted(
         table = table.filter(pc.is_null(table["quantile"]))
     of_times = cells if isinstance(cells, TimeCells) else None
     mean = of_times is not None and of_times.question.kind == "mean-waits"
-    counts = _floats(table["count"])
+    counts = floats(table["count"])
     parts = [counts]
     if mean:
-        waited = _floats(table["waited"])
+        waited = floats(table["waited"])
         parts = [waited, counts - waited]
     steps = np.stack(parts, axis=1) * GRID  # exact: a power of two
     if cells is None:
@@ -275,10 +274,8 @@ def _shown(
         if len(steps) and not 0 <= columns[0].min() <= columns[0].max() <= longest:
             return "a length that does not count"
     else:
-        texts = [table[name].to_pylist() for name in symbol_columns(statistic.order)]
-        names = tuple(sorted({text for column in texts for text in column}))
-        number = {text: code for code, text in enumerate(names)}
-        columns = [np.array([number[text] for text in column], dtype=np.int64) for column in texts]
+        codes, names = coded_columns(table, symbol_columns(statistic.order))
+        columns = list(codes.T)
     order, rows = _ordered(columns)
     if (rows[1:] == rows[:-1]).all(axis=1).any():
         return "a row that is there twice"
@@ -307,10 +304,10 @@ def _faults(table: pa.Table, as_json: dict[str, Any] | None, rows: _Counted, doc
         return
     exact = () if rows.cells is not None and rows.cells.question.kind == "mean-waits" else _EXACT
     close = _CLOSE if rows.cells is None else _CLOSE_OF_TIMES
-    counts = _floats(again["count"])
+    counts = floats(again["count"])
     for name in again.column_names:
         if name in expected.numbers:
-            if not _same_numbers(_floats(table[name]), _floats(again[name]), counts, 0.0 if name in exact else close):
+            if not _same_numbers(floats(table[name]), floats(again[name]), counts, 0.0 if name in exact else close):
                 yield f"another {name} than what follows from the counts"
         elif table[name].to_pylist() != again[name].to_pylist():
             yield "rows in another order than from the largest count on"
@@ -340,7 +337,3 @@ def _json_faults(document: dict[str, Any], expected: dict[str, Any]) -> Iterator
         yield "other columns"
     if [row["symbols"] for row in document["rows"]] != [row["symbols"] for row in expected["rows"]]:
         yield "rows in another order than from the largest count on"
-
-
-def _floats(column: Any) -> NDArray[np.float64]:
-    return np.array(column.to_pylist(), dtype=np.float64)

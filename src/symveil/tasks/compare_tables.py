@@ -15,11 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from symveil.central.cells import ANY_LENGTH
 from symveil.central.counts import PrivateCounts
 from symveil.central.unlisted_cells import PersonCells
-from symveil.comparison.distributions import CodedWords, jensen_shannon
+from symveil.comparison.distributions import CodedWords, table_metrics
 from symveil.comparison.times import TimedWords
-from symveil.errors import FileError, InputError, ParameterError, SymveilError, WordError
+from symveil.errors import FileError, ParameterError, SymveilError, WordError
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.table import Batch
 from symveil.formats.manifest import CENTRAL_FORMAT, manifest_path, only_file_errors, read_any_manifest
@@ -29,7 +30,7 @@ from symveil.formats.sequences.frames import is_frame, open_input
 from symveil.formats.sequences.records import ROW_NUMBER, SYMBOLS, TIME, symbols_of_lists
 from symveil.formats.sequences.sequence_file import SequenceFile, reported_records
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences
-from symveil.formats.shapes import read_coordinates, zones_of
+from symveil.formats.shapes import read_coordinates
 from symveil.models.alphabet import Word
 from symveil.models.times import Stamps, WallClock
 from symveil.numbers.rationals import spelled
@@ -38,7 +39,7 @@ from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import released_files
-from symveil.tasks.central_files import central_manifest, read_counts
+from symveil.tasks.central_files import central_manifest, read_counts, symbol_zones
 
 Source = str | Path | Iterable[Word]
 
@@ -298,7 +299,6 @@ def compared(
     return Report(title=title, sections=(Section(title, (table,)),), notes=tuple(notes), warnings=(HOLDER_ONLY,))
 
 
-_ANY_LENGTH = 1 << 40
 _DIFFERENCES = 20
 
 Cell = tuple[str, ...]
@@ -408,7 +408,7 @@ def compare_table(
     symbols, words = read_words(true, columns or ColumnOptions(), name="true")
     if parameters.get("zones") is not None:
         symbols = _zones(symbols, places, zones)
-    longest = parameters["max_length"] or _ANY_LENGTH
+    longest = parameters["max_length"] or ANY_LENGTH
     plain = plain_counts(read_statistic(counts.statistic), symbols, words, longest=longest)
     released = {_cell(counts, index): index for index in range(len(counts))}
     return TableComparison(
@@ -440,25 +440,10 @@ def plain_counts(statistic: Statistic, symbols: tuple[str, ...], words: CodedWor
 
 def _metrics(plain: Counter[Cell], released: dict[Cell, int], counts: PrivateCounts, top: int) -> dict[str, float]:
     cells = sorted({*plain, *released})
+    at = np.array([released.get(cell, -1) for cell in cells], dtype=np.int64)
     true = np.array([plain[cell] for cell in cells], dtype=np.float64)
-    shown = np.array([counts.numbers["consistent"][released[cell]] if cell in released else 0.0 for cell in cells])
-    metrics: dict[str, float] = {}
-    if true.sum() > 0:
-        metrics["listed_share"] = float(true[[cell in released for cell in cells]].sum() / true.sum())
-    if true.sum() > 0 and shown.sum() > 0:
-        metrics["l1"] = float(np.abs(true / true.sum() - shown / shown.sum()).sum())
-        metrics["jsd"] = jensen_shannon(true, shown)
-        most, best = (
-            {cells[index] for index in np.argsort(-each, kind="stable")[:top].tolist() if each[index] > 0}
-            for each in (true, shown)
-        )
-        metrics["top_f1"] = 2 * len(most & best) / (len(most) + len(best))
-    if len(counts):
-        low, high = counts.numbers["low"], counts.numbers["high"]
-        metrics["covered"] = sum(bool(low[at] <= plain[cell] <= high[at]) for cell, at in released.items()) / len(
-            counts
-        )
-    return {name: metrics[name] for name in TABLE_METRICS if name in metrics}
+    numbers = {name: np.append(counts.numbers[name], 0.0)[at] for name in ("consistent", "low", "high")}
+    return table_metrics(true, numbers["consistent"], (numbers["low"], numbers["high"]), listed=at >= 0, top=top)
 
 
 def _differences(
@@ -477,9 +462,5 @@ def _zones(symbols: tuple[str, ...], places: str | Path | None, zones: str | Pat
     if places is None and zones is None:
         wanted = "the zones, or the places, that the table was counted with"
         raise ParameterError("zones", expected=wanted, found="none")
-    roads = {} if places is None else tame(read_coordinates(places))
-    zone_of = zones_of(zones, roads)[1]
-    missing = sum(symbol not in zone_of for symbol in symbols)
-    if missing:  # which ones is a secret
-        raise InputError(f"zones: expected a zone for every symbol, found none for {missing} of them")
-    return tuple(zone_of[symbol] for symbol in symbols)
+    zone, names = symbol_zones(symbols, zones, {} if places is None else tame(read_coordinates(places)))
+    return tuple(names[number] for number in zone.tolist())

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from symveil.central.cells import Cells, Read, cells_of
+from symveil.central.cells import ANY_LENGTH, Cells, Read, cells_of
 from symveil.central.counts import Bound, CountTerms, PrivateCounts, private_counts, read_bound
 from symveil.central.noise import Neighbours, Query, read_delta, read_neighbours, require_writable_noise
 from symveil.central.time_cells import ON_GRID, SHARED_OUT, TIME_STATISTICS, TimeCells, TimeQuestion, time_cells
@@ -48,9 +48,6 @@ from symveil.tasks.central_files import (
 from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 from symveil.tasks.table_files import SUFFIXES, check_table_name, table_bytes
-
-ANY_LENGTH = 1 << 40
-"""Longer than any sequence: words of every length count."""
 
 
 @listing_fields

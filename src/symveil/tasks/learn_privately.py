@@ -13,7 +13,7 @@ import numpy as np
 
 from symveil.central.attribute_law import USUAL_ATTRIBUTE_SHARE, learn_attributes, require_small
 from symveil.central.fit import link_lengths, map_classes
-from symveil.central.learned import LOG_SHARES, SHARES, LearnedLaw, learn_law, learn_log
+from symveil.central.learned import LAW_SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import Rules
 from symveil.central.time_law import learn_times
@@ -413,7 +413,6 @@ class _Learning:
         if language.model is not None and needs_model_as_rule(language):
             rules = rules.and_those(Rules(constraints=(language.model,)))
         require_legal_words(support, rules, symbols)  # before anybody is charged
-        shares = SHARES if kind == "trips" else LOG_SHARES
         release = CentralSpec(
             kind="learn",
             epsilon=budget,
@@ -424,7 +423,7 @@ class _Learning:
                 "lengths": list(lengths),
                 "zones": zones_digest(names, zone),
                 "places": bool(roads),
-                "shares": {name: spelled(share) for name, share in shares.items()},
+                "shares": {name: spelled(share) for name, share in LAW_SHARES[kind].items()},
                 "no_repeats": options.no_repeats,
                 "constraints": [model_digest(each) for each in rules.constraints],
             },

@@ -96,23 +96,14 @@ def forecast(release: LocalSpec, lengths: NDArray[np.int64] | None, sequences: i
 
 
 def _free(release: LocalSpec, name: str, total: int, length: int, sequences: int) -> Forecast:
-    """Over an alphabet noise has an inverse, which divides the part of order j of a table by the eigenvalue λ_j.
-
-    With q = 1/m a piece of r symbols is in a row of average size with a variance of Σ_j C(r,j)·q^(2(r−j))·(q(1−q))^j,
-    of which 1 − λ_j² is noise. Overlaps of pieces are left out.
-    """
+    """Over an alphabet noise has an inverse: what it adds to a row of average size, where overlaps are left out."""
     noise, order = noise_of_mechanism(release.mechanism), read_statistic(name).order
     if not noise.usable(order, length, sequences=sequences):
         return Forecast(
             statistic=name, total=total, half_width=None, note="nothing: estimate will refuse, the noise is too large"
         )
-    each = 1 / noise.symbols
-    variance = 0.0
-    for part in range(1, order + 1):
-        size = math.comb(order, part) * each ** (2 * (order - part)) * (each * (1 - each)) ** part
-        variance += size * (noise.eigenvalue(part, length) ** -2 - 1)
     factor = factors(CONFIDENCE, cells=1, freedom=None)[0]
-    spread = math.sqrt(total * max(variance, 0.0))
+    spread = math.sqrt(total * max(noise.added_variance(order, length), 0.0))
     share = factor * spread * noise.symbols**order / total
     about = f"{share:,.0%}" if share >= 0.1 else f"{100 * share:.2g}%"
     more = "; rows of average size drown in noise" if share > 1 else ""
