@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.graphs.csr import Csr, offsets, spread
+from symveil.graphs.csr import Csr, offsets, spread, stable_order
 
 
 @st.composite
@@ -66,3 +66,11 @@ def test_ranges(counts: list[int]) -> None:
     owner, within = spread(np.array(counts, dtype=np.int64))
     assert list(zip(owner, within, strict=True)) == [(n, i) for n, count in enumerate(counts) for i in range(count)]
     assert spread(np.array(counts, dtype=np.int64), ends[:-1])[1].tolist() == list(range(sum(counts)))
+
+
+@given(
+    st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62)), max_size=40), st.sampled_from([np.int64, np.int32])
+)
+def test_the_stable_order_is_that_of_sorted(values: list[int], kind: type) -> None:
+    small = [value % 2**31 if kind is np.int32 else value for value in values]
+    assert stable_order(np.array(small, dtype=kind)).tolist() == sorted(range(len(small)), key=lambda at: small[at])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
 
+_LARGEST_KEY = 1 << 62
 _MANY_VALUES = 1 << 12
 """So many floats are summed by a matrix of ones, which is then quicker than what it costs to make it."""
 
@@ -36,6 +37,24 @@ def spread(counts: NDArray[np.integer[Any]], begin: NDArray[np.integer[Any]] | i
     """
     owner = np.repeat(np.arange(len(counts)), counts)
     return owner, np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(len(owner))
+
+
+def stable_order(values: NDArray[np.integer[Any]]) -> Indices:
+    """The indices of integers ≥ 0 in rising order of these, equal ones as they come.
+
+    Where that is not the order they have, each is sorted together with its index, as one integer: that takes a tenth of
+    the time of `argsort`.
+
+    >>> stable_order(np.array([2, 0, 2, 1, 0])).tolist()
+    [1, 4, 3, 0, 2]
+    """
+    count = len(values)
+    is_sorted = bool((values[1:] >= values[:-1]).all())
+    if is_sorted or int(values.max()) >= _LARGEST_KEY // count:
+        return np.argsort(values, kind="stable")
+    keys = values.astype(np.int64) * count + np.arange(count)
+    keys.sort()
+    return np.asarray(keys % count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,7 +83,7 @@ class Csr:
         states
             S.
         """
-        order = np.argsort(source, kind="stable")
+        order = stable_order(source)
         return Reordered(first=offsets(np.bincount(source, minlength=states)), target=target[order], number=order)
 
     @property
