@@ -83,9 +83,9 @@ def against_jones(effort: Effort) -> Iterator[Row]:
 
 
 def on_a_model(effort: Effort) -> Iterator[Row]:
-    """Words of a road network of 43 segments: as many symbols at every length, all drawn by the compiled loop.
+    """Words of a road network of 43 segments: as many symbols at every length, drawn sixteen words at once.
 
-    (Small batches of equal words are drawn by numpy: `models` has rows for both.)
+    (Small batches and equal words are drawn by the states near them: `models` has rows for both.)
     """
     lengths = effort.of((8, 16, 32, 64, 128, 256), (8, 16, 32))
     tasks: dict[tuple[str, int], Task] = {}

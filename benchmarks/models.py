@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from symveil.examples.millford import millford
 from symveil.examples.paper_systems import corner_path, grid, road_network
 from symveil.languages.graph import WordGraph
 from symveil.languages.run_draws import draw_rows
+from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Alphabet
-from symveil.randomness import system_bits
+from symveil.randomness import BitSource, system_bits
 
 
 def grid_runs(effort: Effort) -> Iterator[Row]:
@@ -110,40 +112,43 @@ def road_words(effort: Effort) -> Iterator[Row]:
 
 
 def small_batches(effort: Effort) -> Iterator[Row]:
-    """Small batches by the compiled loop, and by numpy, which shares one pass among equal words."""
+    """Small batches by both compiled loops: sixteen words at once, and each by the states near it."""
     language = sv.runs(road_network(), 14)
     few, many = random_words(language, effort.of(4_000, 1_000)), random_words(language, effort.of(40_000, 20_000))
     mechanism = sv.Exponential(language, epsilon=5, adjacency=1, calibration="classic")
-    weights = mechanism._run_weights
-    singles = few[: effort.of(100, 10)]
+    city = RunLanguage(graph=city_graph(effort.of(30_000, 3_000)), length=20)
+    roads, streets = mechanism._run_weights, RunWeights(language=city, rate=Fraction(5, 40))
+    singles, trips = few[: effort.of(100, 10)], random_words(city, 64)
+    bits = system_bits()
     times = best_times(
         {
-            "numpy": Task(lambda: draw_rows(weights, few, system_bits()), len(few)),
-            "one by one": Task(
-                lambda: [draw_rows(weights, word[None, :], system_bits()) for word in singles], len(singles)
-            ),
+            "near": Task(lambda: draw_rows(roads, few, bits, in_lanes=False), len(few)),
             "few": Task(lambda: mechanism.release_codes(few), len(few)),
-            "single": Task(lambda: [mechanism.release_codes(word[None, :]) for word in singles], len(singles)),
             "many": Task(lambda: mechanism.release_codes(many), len(many)),
+            "single": _one_by_one(roads, singles, bits, in_lanes=False),
+            "single in lanes": _one_by_one(roads, singles, bits, in_lanes=True),
+            "trips": Task(lambda: draw_rows(streets, trips, bits, in_lanes=False), len(trips)),
+            "trips in lanes": Task(lambda: draw_rows(streets, trips, bits, in_lanes=True), len(trips)),
         },
         rounds=effort.of(7, 1),
     )
-    name, compiled = "43 segments, n = 14", f"{len(many):,} words by the compiled loop"
+    name, lanes = "43 segments, n = 14", "sixteen words at once"
     yield Row(
-        name=f"{name}, {len(few):,} words by numpy", ours=times["numpy"], peer="one word after the other",
-        peer_time=times["one by one"], quantity="speed-up", limit=20,
+        name=f"{name}, {len(few):,} words, each by the states near it", ours=times["near"], peer=lanes,
+        peer_time=times["few"], quantity="cost", limit=6,
     )  # fmt: skip
     yield Row(
-        name=f"{name}, {len(few):,} words by numpy", ours=times["numpy"], peer=compiled, peer_time=times["many"],
-        quantity="cost", limit=30,
+        name=f"{name}, {len(few):,} words", ours=times["few"], peer=f"{len(many):,} words", peer_time=times["many"],
+        quantity="cost", limit=5,
     )  # fmt: skip
     yield Row(
-        name=f"{name}, {len(few):,} words by the compiled loop", ours=times["few"], peer=compiled,
-        peer_time=times["many"], quantity="cost", limit=5,
+        name=f"{name}, one word by the states near it", ours=times["single"], peer=lanes,
+        peer_time=times["single in lanes"], quantity="speed-up", limit=1.2,
     )  # fmt: skip
     yield Row(
-        name=f"{name}, one word by the compiled loop", ours=times["single"], peer="numpy",
-        peer_time=times["one by one"], quantity="speed-up", limit=2,
+        name=f"{city.graph.state_count:,} streets, n = 20, {len(trips)} words, each by the states near it",
+        ours=times["trips"], peer=lanes, peer_time=times["trips in lanes"], quantity="speed-up",
+        limit=effort.of(1.3, 0.1),
     )  # fmt: skip
     first = in_a_new_process(
         "import sys\nfrom benchmarks.models import first_batch\nanswer = first_batch(int(sys.argv[1]))", str(len(few))
@@ -152,6 +157,10 @@ def small_batches(effort: Effort) -> Iterator[Row]:
         name=f"{name}, {len(few):,} words: the first batch of a process", ours=first.answer, peer="", peer_time=None,
         quantity="seconds", limit=0.5,
     )  # fmt: skip
+
+
+def _one_by_one(weights: RunWeights, words: np.ndarray, bits: BitSource, *, in_lanes: bool) -> Task:
+    return Task(lambda: [draw_rows(weights, word[None, :], bits, in_lanes=in_lanes) for word in words], len(words))
 
 
 def first_batch(count: int) -> float:

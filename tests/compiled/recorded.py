@@ -26,7 +26,7 @@ from symveil.calibration.windows import window_loss, window_search
 from symveil.comparison.transport import cheapest_transport
 from symveil.examples.paper_systems import grid_roads
 from symveil.languages.costs import hamming
-from symveil.languages.run_draws import draw_many
+from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import swap
 from symveil.models.markov_chain import MarkovChain
@@ -134,8 +134,11 @@ def draws() -> None:
         for rate in ("1/3", "2", "40"):
             for more in kinds:
                 weights = RunWeights(language=language, rate=Fraction(rate), **more)
+                assert min(weights.near_states) >= 0
                 for rows in (1, 16, 37):
-                    draw_many(weights, np.resize(words, (rows, words.shape[1])), NotPrivateSeededBits(rows))
+                    codes = np.resize(words, (rows, words.shape[1]))
+                    for in_lanes in (True, False):
+                        draw_rows(weights, codes, NotPrivateSeededBits(rows), in_lanes=in_lanes)
 
 
 def comparisons() -> None:
@@ -164,7 +167,7 @@ WORK: dict[str, Callable[[], None]] = {
     "symveil.calibration.": paths,
     "symveil.verification.distances.": verifications,
     "symveil.verification.linear_loops.": systems,
-    "symveil.languages.draw_loops.": draws,
+    "symveil.languages.": draws,
     "symveil.comparison.transport_loops.": comparisons,
 }
 """What is done to record calls of the loops whose names begin so, and have no longer beginning here."""

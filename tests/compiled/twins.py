@@ -73,7 +73,7 @@ def copied(value: Any, interpreted: bool = False) -> Any:
     if type(value).__module__ in NAMES:
         kind, fields = value.__reduce__()
         home = twins()[kind.__module__] if interpreted else sys.modules[kind.__module__]
-        return getattr(home, kind.__name__)(*(copied(each) for each in fields))
+        return getattr(home, kind.__name__)(*(copied(each, interpreted) for each in fields))
     return value
 
 

@@ -15,7 +15,7 @@ from symveil.errors import ModelError, ParameterError
 from symveil.languages.cost_table import between_positions, given
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.graph import WordGraph
-from symveil.languages.run_draws import ExactDraw, draw_many, draw_rows, total_weight
+from symveil.languages.run_draws import ExactDraw, draw_rows, total_weight
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights, pair_graph
 from symveil.languages.runs import RunLanguage
@@ -153,7 +153,7 @@ def test_the_law_is_that_of_the_definition(name: str, kind: str) -> None:
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @pytest.mark.parametrize("rate", ["1/3", "4"])
 def test_three_ways_to_draw_agree_bit_by_bit(name: str, kind: str, rate: str) -> None:
-    """The vectorised, the compiled and the exact draw take the same decisions from the same bits."""
+    """The loop by near states, the one by lanes and the exact draw take the same decisions from the same bits."""
     language, cost = LANGUAGES[name], COSTS[name][kind]
     for settings in ({}, {"with_prior": True}, {"balance": Fraction(1)}):
         if settings and not language.graph.prior:
@@ -161,18 +161,18 @@ def test_three_ways_to_draw_agree_bit_by_bit(name: str, kind: str, rate: str) ->
         weights = RunWeights(language=language, rate=Fraction(rate), cost=cost, **settings)
         codes = np.repeat(words_of(language)[:7], 9, axis=0)
         drawn = NotPrivateSeededBits(3).words(codes.size).reshape(codes.shape)
-        compiled = draw_many(weights, codes, NotPrivateSeededBits(3))
+        compiled = draw_rows(weights, codes, NotPrivateSeededBits(3), in_lanes=True)
         for first in range(0, len(codes), 9):  # the weights of a word are found once for its nine draws
             exact = ExactDraw(weights, codes[first])
             for row in range(first, first + 9):
                 assert exact.draw(drawn[row].tolist(), NotPrivateSeededBits(99)).tolist() == compiled[row].tolist()
-        assert draw_rows(weights, codes, NotPrivateSeededBits(3)).tolist() == compiled.tolist()
+        assert draw_rows(weights, codes, NotPrivateSeededBits(3), in_lanes=False).tolist() == compiled.tolist()
         assert np.isfinite(log_probabilities(weights, codes[0], compiled[:9])).all()
         unsure = RunWeights(language=language, rate=Fraction(rate), cost=cost, widen=0.5, **settings)
-        for draw in (draw_rows, draw_many):
+        for in_lanes in (False, True):
             assert (
-                draw(unsure, codes[:12], NotPrivateSeededBits(3)).tolist()
-                == draw(weights, codes[:12], NotPrivateSeededBits(3)).tolist()
+                draw_rows(unsure, codes[:12], NotPrivateSeededBits(3), in_lanes=in_lanes).tolist()
+                == draw_rows(weights, codes[:12], NotPrivateSeededBits(3), in_lanes=in_lanes).tolist()
             )
 
 
@@ -182,10 +182,11 @@ def test_one_phase_and_two_levels_is_the_exponential_mechanism() -> None:
     plain = RunWeights(language=language, rate=Fraction(1))
     for cost in (hamming(language), swap(language, adjacency=2, cap=1), given(language, table_of_ones(language))):
         weights = RunWeights(language=language, rate=Fraction(1), cost=cost)
-        assert (
-            draw_many(weights, codes, NotPrivateSeededBits(5)).tolist()
-            == draw_many(plain, codes, NotPrivateSeededBits(5)).tolist()
-        )
+        for in_lanes in (False, True):
+            assert (
+                draw_rows(weights, codes, NotPrivateSeededBits(5), in_lanes=in_lanes).tolist()
+                == draw_rows(plain, codes, NotPrivateSeededBits(5), in_lanes=in_lanes).tolist()
+            )
 
 
 def table_of_ones(language: RunLanguage) -> list[tuple[object, object, int]]:

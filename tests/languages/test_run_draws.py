@@ -11,10 +11,9 @@ from scipy import stats
 import symveil as sv
 from symveil.languages.graph import WordGraph
 from symveil.languages.limits import LIMITS
-from symveil.languages.run_draws import ExactDraw, draw_many, draw_rows
+from symveil.languages.run_draws import ExactDraw, draw_rows, is_quicker_in_lanes
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.mechanisms import cost_weighted as run_release
 from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton
 from symveil.models.markov_chain import MarkovChain
@@ -39,6 +38,14 @@ LANGUAGES = {
 FALSE_ALARM = 1e-6
 
 
+def near(weights: RunWeights, codes: np.ndarray, bits) -> np.ndarray:
+    return draw_rows(weights, codes, bits, in_lanes=False)
+
+
+def in_lanes(weights: RunWeights, codes: np.ndarray, bits) -> np.ndarray:
+    return draw_rows(weights, codes, bits, in_lanes=True)
+
+
 class _Given(NotPrivateSeededBits):
     """Bits that are written down: a row of them for each row."""
 
@@ -61,33 +68,22 @@ def words_of(language) -> np.ndarray:
 )
 @pytest.mark.parametrize("rate", ["1/3", "2", "9"])
 def test_three_ways_to_draw_agree_bit_by_bit(name: str, with_prior: bool, rate: str) -> None:
-    """The vectorised, the compiled and the exact draw take the same decisions from the same bits."""
+    """The loop by near states, the one by lanes and the exact draw take the same decisions from the same bits."""
     language = LANGUAGES[name]
     weights = RunWeights(language=language, rate=Fraction(rate), with_prior=with_prior)
     codes = np.repeat(words_of(language)[:7], 40, axis=0)
     drawn = NotPrivateSeededBits(3).words(codes.size).reshape(codes.shape)
-    compiled = draw_many(weights, codes, NotPrivateSeededBits(3))
+    compiled = in_lanes(weights, codes, NotPrivateSeededBits(3))
     for row, word in enumerate(codes):
         exact = ExactDraw(weights, word).draw(drawn[row].tolist(), NotPrivateSeededBits(99))
         assert exact.tolist() == compiled[row].tolist()
     mixed = np.random.default_rng(0).permutation(len(codes))
-    assert draw_rows(weights, codes, NotPrivateSeededBits(3)).tolist() == compiled.tolist()
-    assert draw_rows(weights, codes[mixed], _Given(drawn[mixed])).tolist() == compiled[mixed].tolist()
-    same = draw_rows(weights, codes[:40], NotPrivateSeededBits(3))  # one word, drawn many times
+    assert near(weights, codes, NotPrivateSeededBits(3)).tolist() == compiled.tolist()
+    assert near(weights, codes[mixed], _Given(drawn[mixed])).tolist() == compiled[mixed].tolist()
+    same = near(weights, codes[:40], NotPrivateSeededBits(3))  # one word, drawn many times
     again = NotPrivateSeededBits(3).words(same.size).reshape(same.shape)
     slow = ExactDraw(weights, codes[0])
     assert same.tolist() == [slow.draw(bits.tolist(), NotPrivateSeededBits(99)).tolist() for bits in again]
-
-
-@pytest.mark.parametrize("table", ["edge_values_at_once", "layer_values_at_once", "sums_at_once"])
-@pytest.mark.parametrize("room", [1, 100])
-def test_tables_in_pieces_change_nothing(table: str, room: int, set_limits) -> None:
-    language = LANGUAGES["automaton"]
-    weights = RunWeights(language=language, rate=Fraction(2, 3))
-    codes = np.random.default_rng(1).permutation(np.repeat(words_of(language), 3, axis=0))
-    whole = draw_rows(weights, codes, NotPrivateSeededBits(4))
-    set_limits(LIMITS, **{table: room})
-    assert draw_rows(weights, codes, NotPrivateSeededBits(4)).tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -97,11 +93,11 @@ def test_a_wide_margin_forces_the_slow_path_and_changes_nothing(name: str, widen
     codes = np.repeat(words_of(language)[:5], 20, axis=0)
     narrow = RunWeights(language=language, rate=Fraction(3, 2))
     wide = RunWeights(language=language, rate=Fraction(3, 2), widen=widen)
-    assert draw_many(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
-        draw_many(wide, codes, NotPrivateSeededBits(5)).tolist()
+    assert in_lanes(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
+        in_lanes(wide, codes, NotPrivateSeededBits(5)).tolist()
     )
-    assert draw_rows(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
-        draw_rows(wide, codes, NotPrivateSeededBits(5)).tolist()
+    assert near(narrow, codes, NotPrivateSeededBits(5)).tolist() == (
+        near(wide, codes, NotPrivateSeededBits(5)).tolist()
     )
 
 
@@ -115,15 +111,18 @@ def test_what_floats_may_not_decide_is_drawn_exactly_and_the_same(name: str, sma
     exact = RunWeights(language=language, rate=Fraction(3, 2))
     assert floats.smallest_total == 0.0
     exact.__dict__["smallest_total"] = smallest
-    assert draw_many(floats, codes, NotPrivateSeededBits(5)).tolist() == (
-        draw_many(exact, codes, NotPrivateSeededBits(5)).tolist()
+    assert in_lanes(floats, codes, NotPrivateSeededBits(5)).tolist() == (
+        in_lanes(exact, codes, NotPrivateSeededBits(5)).tolist()
     )
-    assert draw_rows(floats, codes, NotPrivateSeededBits(5)).tolist() == (
-        draw_rows(exact, codes, NotPrivateSeededBits(5)).tolist()
+    assert near(floats, codes, NotPrivateSeededBits(5)).tolist() == (
+        near(exact, codes, NotPrivateSeededBits(5)).tolist()
     )
 
 
-def test_it_does_not_matter_which_draw_is_taken(monkeypatch) -> None:
+NEAR, LANES = {"near_edge": 0.0}, {"near_edge": 1e9, "near_state_edge": 1e9}
+
+
+def test_it_does_not_matter_which_draw_is_taken(set_limits) -> None:
     """Neither where each record has bits of its own, nor where all rows share one stream."""
     language = LANGUAGES["chain"]
     mechanism = sv.Exponential(language, epsilon=1, adjacency=1)
@@ -132,25 +131,31 @@ def test_it_does_not_matter_which_draw_is_taken(monkeypatch) -> None:
     names = keys.names_of_rows(np.arange(len(codes)))
     for bits in (lambda: keys.streams(names), lambda: NotPrivateSeededBits(8)):
         drawn = []
-        for compiled in (False, True):
-            monkeypatch.setattr(run_release, "is_loop_quicker", lambda *_, compiled=compiled: compiled)
+        for prices in (NEAR, LANES):
+            set_limits(LIMITS, **prices)
+            assert is_quicker_in_lanes(RunWeights(language=language, rate=Fraction(1)), codes) == (prices == LANES)
             drawn.append(mechanism.release_codes(codes, bits=bits()))
         assert drawn[0].tolist() == drawn[1].tolist()
         assert drawn[0].tolist() != codes.tolist()
 
 
-def test_when_the_compiled_loop_is_taken(monkeypatch) -> None:
+def test_when_words_are_drawn_in_lanes() -> None:
     language = sv.runs(DEAD_END, 5)
     weights = RunWeights(language=language, rate=Fraction(1))
     different = words_of(language)[np.arange(20_000) % 50]
-    equal = np.repeat(different[:1], 20_000, axis=0)
-    for rows in (1, 100, 20_000):
-        assert run_release.is_loop_quicker(weights, different[:rows])
-    monkeypatch.setattr(RunWeights, "fits_batches", False)  # where a batch has no room
-    assert not run_release.is_loop_quicker(weights, different)
-    monkeypatch.undo()
-    large = RunWeights(language=RunLanguage(graph=circle(5_000), length=5), rate=Fraction(1))
-    assert not run_release.is_loop_quicker(large, equal * 0)  # equal words share one backward pass
+    assert not is_quicker_in_lanes(weights, different[:1])
+    for rows in (100, 20_000):
+        assert is_quicker_in_lanes(weights, different[:rows])
+        assert not is_quicker_in_lanes(
+            weights, np.repeat(different[:1], rows, axis=0)
+        )  # equal words share their values
+    weights = RunWeights(language=RunLanguage(graph=circle(5_000), length=5), rate=Fraction(1))
+    starts = np.arange(20_000) % 5_000
+    few_near = (starts[:, None] + np.arange(5)).astype(np.int32) % 5_000
+    assert not is_quicker_in_lanes(weights, few_near)
+    large = RunWeights(language=RunLanguage(graph=circle(5_000), length=500), rate=Fraction(1))
+    assert not large.fits_batches
+    assert not is_quicker_in_lanes(large, np.resize(few_near, (100, 500)))
 
 
 def circle(size: int) -> WordGraph:
@@ -171,11 +176,11 @@ def test_arrays_of_any_layout_are_taken() -> None:
     language = LANGUAGES["chain"]
     weights = RunWeights(language=language, rate=Fraction(1))
     codes = words_of(language)[:8]
-    expected = draw_many(weights, codes, NotPrivateSeededBits(2)).tolist()
+    expected = in_lanes(weights, codes, NotPrivateSeededBits(2)).tolist()
     frozen = codes.copy()
     frozen.flags.writeable = False
     for other in (np.asfortranarray(codes), np.repeat(codes, 2, axis=0)[::2], frozen, codes.astype(np.int64)):
-        assert draw_many(weights, other, NotPrivateSeededBits(2)).tolist() == expected
+        assert in_lanes(weights, other, NotPrivateSeededBits(2)).tolist() == expected
 
 
 def chi_square(mechanism, word: np.ndarray, released: np.ndarray, words: np.ndarray) -> float:
@@ -236,11 +241,11 @@ def test_words_whose_weights_underflow_are_still_drawn() -> None:
     for rate, expected in ((Fraction(10), 2.0**-60), (Fraction(1, 10), 0.0)):
         weights = RunWeights(language=language, rate=rate)
         assert weights.smallest_total == expected
-        language.check_codes(draw_rows(weights, np.repeat(word[None, :], 20, axis=0), NotPrivateSeededBits(1)))
+        language.check_codes(near(weights, np.repeat(word[None, :], 20, axis=0), NotPrivateSeededBits(1)))
     long = sv.runs(MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)]), 1500)
     weights = RunWeights(language=long, rate=Fraction(1, 10))
     assert weights.smallest_total is None
-    long.check_codes(draw_rows(weights, long.encode("a" * 1500)[None, :], NotPrivateSeededBits(1)))
+    long.check_codes(near(weights, long.encode("a" * 1500)[None, :], NotPrivateSeededBits(1)))
 
 
 def test_every_word_can_be_released() -> None:

@@ -14,8 +14,8 @@ from scipy.stats import chi2
 
 import symveil as sv
 from file_mechanism import file_mechanism
+from symveil.languages.limits import LIMITS
 from symveil.languages.run_weights import RunWeights
-from symveil.mechanisms import cost_weighted as run_release
 from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
@@ -105,11 +105,11 @@ def test_also_where_the_first_bits_decide_nothing(mechanism, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{}, {"prior": "chain"}, {"public_start": True}], ids=str)
-def test_the_compiled_loop_draws_the_same_words(options, monkeypatch):
+def test_both_compiled_loops_draw_the_same_words(options, set_limits):
     batch = records(120)
-    monkeypatch.setattr(run_release, "is_loop_quicker", lambda *_: False)
+    set_limits(LIMITS, near_edge=0.0)  # by the states near each word
     few = words_by_id([privatize_batch(batch, plan(family("model", options)))])
-    monkeypatch.setattr(run_release, "is_loop_quicker", lambda *_: True)
+    set_limits(LIMITS, near_edge=1e9, near_state_edge=1e9)  # in lanes
     assert words_by_id([privatize_batch(batch, plan(family("model", options)))]) == few
 
 

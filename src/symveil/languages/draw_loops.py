@@ -44,16 +44,6 @@ built_from("", __name__)
 class Edges:
     """The edges of each state of a word graph, with weights, and where words begin and end."""
 
-    first: Ints
-    symbol: Codes
-    target: Codes
-    weight: Floats
-    is_weighted: cython.bint
-    final_weight: Floats
-    start: cython.longlong
-    public_start: cython.bint
-    first_state: Codes
-
     def __init__(
         self, first: Ints, symbol: Codes, target: Codes, weight: Floats, is_weighted: cython.bint,
         final_weight: Floats, start: cython.longlong, public_start: cython.bint, first_state: Codes,
@@ -71,15 +61,6 @@ class Edges:
 @cython.cclass
 class Levels:
     """How far symbols are, and what that weighs: of each metric the near symbols of each symbol, all others are far."""
-
-    metric_of: Ints
-    near_first: IntTable
-    near_symbol: Codes
-    near_level: Codes
-    far: cython.longlong
-    step_weight: FloatTable
-    next_phase: IntTable
-    start_phase: cython.longlong
 
     def __init__(
         self, metric_of: Ints, near_first: IntTable, near_symbol: Codes, near_level: Codes, far: cython.longlong,
@@ -99,15 +80,6 @@ class Levels:
 class Sums:
     """How a layer is summed: by the excess of near symbols, with the edges that read each symbol, or over arrivals."""
 
-    by_excess: cython.bint
-    excess: Floats
-    symbol_first: Ints
-    symbol_edge: Ints
-    source: Ints
-    arrival_target: Ints
-    arrival_symbol: Ints
-    arrival_of: Ints
-
     def __init__(
         self, by_excess: cython.bint, excess: Floats, symbol_first: Ints, symbol_edge: Ints, source: Ints,
         arrival_target: Ints, arrival_symbol: Ints, arrival_of: Ints,
@@ -123,26 +95,35 @@ class Sums:
 
 
 @cython.cclass
-class Layers:
-    """Room for the values of sixteen words at every position, and for one step of each."""
+class Values:
+    """What walks read: the values of a position are a row of `value`, with a lane for each word.
 
-    value: NewFloatBox
-    level_of: NewIntTable
-    worth: NewFloatTable
-    row_of: NewIntTable
-    share_of: NewFloats
-    level_at: NewInts
+    `state_of` and `phase_of` say for each walk where it begins.
+    """
 
-    def __init__(self, length: cython.longlong, edges: Edges, levels: Levels, sums: Sums) -> None:
-        phases = levels.step_weight.shape[1]
+    def __init__(
+        self, length: cython.longlong, rows: cython.longlong, lanes: cython.longlong, walks: cython.longlong,
+        edges: Edges, levels: Levels,
+    ) -> None:  # fmt: skip
         widest: cython.longlong = 1
         for index in range(len(edges.final_weight)):
             widest = max(widest, edges.first[index + 1] - edges.first[index])
-        self.value = np.zeros((length + 1, len(edges.final_weight) * phases, LANES))
+        self.value = np.zeros((rows, len(edges.final_weight) * levels.step_weight.shape[1], lanes))
+        self.row_at = np.arange(length + 1)
+        self.share_of, self.level_at = np.empty(widest), np.empty(widest, np.int64)
+        self.state_of, self.phase_of = np.empty(walks, np.int64), np.empty(walks, np.int64)
+
+
+@cython.cclass
+class Layers(Values):
+    """Room for the values of sixteen words at every position, and for one step of each."""
+
+    def __init__(self, length: cython.longlong, edges: Edges, levels: Levels, sums: Sums) -> None:
+        super().__init__(length, length + 1, LANES, LANES, edges, levels)
+        phases = levels.step_weight.shape[1]
         self.level_of = np.full((len(sums.symbol_first) - 1, LANES), levels.far, np.int64)
         self.worth = np.zeros((len(sums.arrival_target) * phases, LANES))
         self.row_of = np.empty((phases, len(edges.target)), np.int64)
-        self.share_of, self.level_at = np.empty(widest), np.empty(widest, np.int64)
 
 
 @cython.cfunc
@@ -289,14 +270,21 @@ def _sum_back(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _walk(
+def walk(
     codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, begin: cython.longlong,
-    edges: Edges, levels: Levels, layers: Layers, margin: cython.double, smallest: cython.double,
+    end: cython.longlong, first_position: cython.longlong, edges: Edges, levels: Levels, values: Values,
+    margin: cython.double, smallest: cython.double,
 ) -> cython.void:  # fmt: skip
-    """Draw the words from `begin` on from the values of their lanes, as far as floats can decide."""
-    value: NewFloatBox = layers.value
-    share_of: NewFloats = layers.share_of
-    level_at: NewInts = layers.level_at
+    """Draw the words begin … end − 1, as far as floats can decide: each from its lane, or all from the only one.
+
+    Where a walk begins in no state, it was not decided before.
+    """
+    value: NewFloatBox = values.value
+    row_at: NewInts = values.row_at
+    state_of: NewInts = values.state_of
+    phase_of: NewInts = values.phase_of
+    share_of: NewFloats = values.share_of
+    level_at: NewInts = values.level_at
     first: Ints = edges.first
     symbol: Codes = edges.symbol
     target: Codes = edges.target
@@ -315,11 +303,13 @@ def _walk(
     point: cython.double
     running: cython.double
     position: cython.longlong
-    for word in range(begin, min(begin + LANES, codes.shape[0])):
-        state, phase, position, sure = edges.start, levels.start_phase, 0, True
-        if edges.public_start and length > 0:
-            state, position = edges.first_state[codes[word, 0]], 1
-        while position < length:
+    lanes: cython.longlong = value.shape[2]
+    for word in range(begin, end):
+        lane = word - begin if lanes > 1 else 0
+        state, phase, position = state_of[word - begin], phase_of[word - begin], first_position
+        sure = state >= 0
+        while sure and position < length:
+            row = row_at[position + 1]
             own, metric = codes[word, position], levels.metric_of[position]
             near_begin, near_end = levels.near_first[metric, own], levels.near_first[metric, own + 1]
             out, degree = first[state], first[state + 1] - first[state]
@@ -330,7 +320,7 @@ def _walk(
                 share = 0.0
                 if level >= 0:
                     to = target[out + index] * phases + next_phase[level, phase]
-                    share = weight[out + index] * step_weight[level, phase] * value[position + 1, to, word - begin]
+                    share = weight[out + index] * step_weight[level, phase] * value[row, to, lane]
                 total += share
                 share_of[index] = share
             sure = total > smallest
@@ -355,6 +345,20 @@ def _walk(
         decided[word] = sure
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def begin_walks(
+    codes: CodeTable, begin: cython.longlong, end: cython.longlong, edges: Edges, levels: Levels, values: Values
+) -> cython.longlong:
+    """The first position that is drawn; writes down the state and phase of the words begin … end − 1 before it."""
+    is_given: cython.bint = edges.public_start and codes.shape[1] > 0
+    for word in range(begin, end):
+        values.state_of[word - begin] = edges.first_state[codes[word, 0]] if is_given else edges.start
+        values.phase_of[word - begin] = levels.start_phase
+    return 1 if is_given else 0
+
+
 def draw_part(
     codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, edges: Edges, levels: Levels,
     sums: Sums, margin: cython.double, smallest: cython.double,
@@ -366,5 +370,7 @@ def draw_part(
         begin: cython.longlong = 0
         while begin < codes.shape[0]:
             _sum_back(codes, begin, edges, levels, sums, layers)
-            _walk(codes, words, released, decided, begin, edges, levels, layers, margin, smallest)
+            end = min(begin + LANES, codes.shape[0])
+            first = begin_walks(codes, begin, end, edges, levels, layers)
+            walk(codes, words, released, decided, begin, end, first, edges, levels, layers, margin, smallest)
             begin += LANES

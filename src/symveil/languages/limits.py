@@ -72,11 +72,19 @@ class LanguageLimits:
     """Symbols of rows whose temporary arrays stay in the processor's cache."""
     sorted_length: int = 512
     """Symbols up to which sorting keys beats throwing at positions."""
-    edge_values_at_once: int = 1 << 18
-    sums_at_once: int = 1 << 16
-    """Values of the edges, and sums, of rows that are drawn together: as many as the processor's cache has room for."""
+    near_share: int = 4
+    """One state in so many, at most, is looked at one by one as near to a word; where more are, all are."""
     layer_values_at_once: int = 1 << 25
-    """All layers of V of such rows: a quarter of a GiB."""
+    """All layers of V that are drawn from at once, those of all threads: a quarter of a GiB."""
+    lane_phase: float = 2.0
+    near_edge: float = 3.0
+    near_phase: float = 6.0
+    near_state_edge: float = 20.0
+    """What an edge takes for one word, in steps of the loop that takes sixteen words at once, about 0.3 ns (measured;
+    only ratios matter): there, in each phase where costs are looked up; by itself; by itself in each phase; and where
+    near states are followed, for each edge of one."""
+    probes: int = 16
+    """Public words by which it is measured how many states are near a word."""
     thread_words: int = 4096
     thread_symbols: int = 1 << 16
     """What a thread draws at once: enough to be worth a thread, so little that long words are shared out too."""

@@ -1,36 +1,33 @@
-"""Drawing feasible words by floats that know when they cannot decide, with numpy.
+"""Drawing feasible words by floats that know when they cannot decide, and by balls where they cannot.
 
-Vectorised over words: the backward pass has a lane for each *different* word, so equal words share
-one; the walk has a lane for each row. A draw that lies within `margin` of a boundary, at any position,
-sends its row to the slow path with the same random bits. The compiled loop of
-`draw_loops` does the same for many words at once, in threads.
+Two compiled loops draw: one follows the states near a word (`near_loops`), the other takes sixteen words at once and
+all states of the model (`draw_loops`). A draw that lies within `margin` of a boundary, at any position, sends its row
+to the slow path with the same random bits. So all draws take the same decisions from the same bits, and the choice
+between them is one of time only.
 
-Drawing a feasible word in ball arithmetic: the slow path, which never rounds.
-
-Used when floats cannot decide, with the same random bits that they looked at, and for words whose
-weights leave the range of doubles.
+The slow path draws a word in ball arithmetic, which never rounds. It is used when floats cannot decide, and for words
+whose weights leave the range of doubles.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from symveil.graphs.csr import offsets, spread
 from symveil.languages.costs import INFINITE, CostSteps
-from symveil.languages.draw_loops import LANES, Edges, Levels, Sums, draw_part
+from symveil.languages.draw_loops import LANES, draw_part
 from symveil.languages.limits import LIMITS
+from symveil.languages.near_loops import draw_near
 from symveil.languages.run_weights import RunWeights
 from symveil.models.alphabet import Codes
 from symveil.randomness import BitSource, Boundaries
-from symveil.trellis.passes import Trellis, backward, backward_into
+from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import BALLS
 
 
@@ -131,254 +128,99 @@ def draw_undecided(
             released[row] = slow.draw(words[row].tolist(), bits.of_row(int(row)))
 
 
-Draws = NDArray[np.uint64]
-Rows = NDArray[np.int64]
+def draw_rows(weights: RunWeights, codes: Codes, bits: BitSource, *, in_lanes: bool | None = None) -> Codes:
+    """A private version of each row.
 
-
-def draw_rows(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
-    """A private version of each row."""
-    words = bits.word_rows(*codes.shape)
-    released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
-    if weights.smallest_total is not None:
-        for different, rows, lane in _in_lanes(weights, codes):
-            steps = _DrawSteps(weights, different)
-            layers = np.empty((steps.length + 1, *steps.final.shape))
-            backward_into(layers, steps)
-            released[rows], decided[rows] = _forward(weights, codes[rows], layers, lane, words[rows])
-    draw_undecided(weights, codes, words, released, decided, bits)
-    return released
-
-
-def _in_lanes(weights: RunWeights, codes: Codes) -> Iterator[tuple[Codes, Rows, Rows]]:
-    """Some different words, the rows that hold them, and which of the words each of those rows holds."""
-    graph, length = weights.graph, weights.language.length
-    if (codes == codes[:1]).all():
-        if len(codes):
-            yield codes[:1], np.arange(len(codes)), np.zeros(len(codes), dtype=np.int64)
-        return
-    different, number = np.unique(codes, axis=0, return_inverse=True)
-    number = number.reshape(-1).astype(np.int64)
-    order = np.argsort(number, kind="stable")
-    entries = (length + 1) * graph.state_count * weights.costs.phases
-    step = max(
-        min(LIMITS.now.edge_values_at_once // max(graph.edge_count, 1), LIMITS.now.layer_values_at_once // entries), 1
-    )
-    for start in range(0, len(different), step):
-        low, high = np.searchsorted(number[order], [start, start + step])
-        rows = order[low:high]
-        yield different[start : start + step], rows, number[rows] - start
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowSteps:
-    """The floats' own passes: values by state, phase and row, for words that weigh as they do around each row."""
-
-    weights: RunWeights
-    words: Codes
-
-    @property
-    def length(self) -> int:
-        """How many symbols a row has."""
-        return int(self.words.shape[1])
-
-    @property
-    def final(self) -> NDArray[np.float64]:
-        """What ending in each state is worth."""
-        shape = (self.weights.graph.state_count, self.weights.costs.phases, len(self.words))
-        return np.broadcast_to(self.weights.final_weights[:, None, None], shape).copy()
-
-    @property
-    def begin(self) -> int:
-        """The first position that is drawn: a public first symbol is not."""
-        return 1 if self.weights.language.public_start and self.length else 0
-
-    @property
-    def first_state(self) -> NDArray[np.integer[Any]]:
-        """The state of each row before that position."""
-        if self.begin:
-            return self.weights.first_states[self.words[:, 0]]
-        return np.full(len(self.words), self.weights.graph.start)
-
-    def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
-        """V(i, ·) from V(i+1, ·)."""
-        return moved_back(self.weights, self.words[:, position], position, after)
-
-
-class _DrawSteps(RowSteps):
-    """The same, all symbols summed as if they were far where that is quicker."""
-
-    def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
-        step_back = _by_excess if self.weights.by_excess else moved_back
-        return step_back(self.weights, self.words[:, position], position, after)
-
-
-def _by_excess(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One phase: V(i,·) = κ_far·(A V(i+1,·)) + Σ over listed symbols (κ − κ_far)·(the edges that read them)."""
-    graph, metric = weights.graph, weights.costs.metric(position)
-    source, by_symbol = weights.edge_sources, weights.edges_by_symbol
-    after = after[:, 0, :]
-    values = after[graph.target]
-    if weights.is_weighted:
-        values *= weights.edge_weights[:, None]
-    layer = graph.sum_over(values) * weights.step_weights[weights.costs.far, 0]
-    lane, listed = spread(np.diff(metric.first)[own], metric.first[own])
-    read = metric.symbol[listed]
-    index, result = by_symbol.expand(read)
-    edge, lane = by_symbol.number[result], lane[index]
-    gain = weights.excess[metric.level[listed]][index] * weights.edge_weights[edge] * after[graph.target[edge], lane]
-    if metric.only_itself:
-        # a state has one edge for a symbol at most, so that no entry occurs twice
-        layer[source[edge], lane] += gain
-    else:
-        np.add.at(layer, (source[edge], lane), gain)
-    return np.asarray(layer[:, None, :])
-
-
-def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Any costs: V(i, ·) from V(i+1, ·), what each arrival is worth, summed over the edges that lead there.
-
-    What a symbol costs depends on where an edge arrives, not on where it begins: it is looked up once for each
-    *arrival*, a state with the symbol that led there.
+    `in_lanes`: whether by the loop that takes sixteen words at once, or by the one that follows the states near a word;
+    None: by the one that is quicker. Both take the decisions of exact arithmetic.
     """
-    graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
-    levels, which = levels_of_arrivals(weights, own, position)
-    lane = np.arange(len(own))[None, :]
-    worths = np.empty((len(arrivals.target), *after.shape[1:]))
-    for phase in range(costs.phases):
-        if costs.phases == 1:
-            reached = after[arrivals.target, 0]
-        else:
-            reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
-        worths[:, phase, :] = reached * worth(weights, levels, phase)[:, which]
-    return graph.sum_over(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
-
-
-def levels_of_arrivals(weights: RunWeights, own: Codes, position: int) -> tuple[NDArray[np.int64], Rows]:
-    """The level of each arrival beside each of the symbols that occur, and which of these each row has."""
-    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
-    return weights.costs.levels(position, known[None, :], weights.arrivals.symbol[:, None]), which
-
-
-def worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> NDArray[np.float64]:
-    """κ of every level in one phase; 0 where it is infinite."""
-    return np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
-
-
-def _forward(
-    weights: RunWeights, codes: Codes, layers: NDArray[np.float64], lane: Rows, words: Draws
-) -> tuple[Codes, NDArray[np.bool_]]:
-    """A walk for each row, and which of them floats could decide."""
-    graph, language = weights.graph, weights.language
-    released = codes.copy()
-    decided = np.ones(len(codes), dtype=np.bool_)
-    state = np.full(len(codes), graph.start, dtype=np.int64)
-    phase = np.full(len(codes), weights.costs.start_phase, dtype=np.int64)
-    begin = 0
-    if language.public_start and language.length:
-        state, begin = weights.first_states[codes[:, 0]].astype(np.int64), 1
-    for position in range(begin, language.length):
-        degree = graph.first[state + 1] - graph.first[state]
-        # in pieces, so that the table of sums (edges of a state × rows) stays small
-        step = max(1, LIMITS.now.sums_at_once // max(int(degree.max()), 1))
-        for start in range(0, len(codes), step):
-            part = slice(start, start + step)
-            edge, after, is_sure = _choose(
-                weights, position, layers[position + 1], state[part], phase[part], lane[part], codes[part, position],
-                words[part, position],
-            )  # fmt: skip
-            released[part, position] = graph.symbol[edge]
-            state[part] = graph.target[edge]
-            phase[part] = after
-            decided[part] &= is_sure
-    return released, decided
-
-
-def _choose(
-    weights: RunWeights,
-    position: int,
-    after: NDArray[np.float64],
-    state: Rows,
-    phase: Rows,
-    lane: Rows,
-    own: Codes,
-    words: Draws,
-) -> tuple[Rows, Rows, NDArray[np.bool_]]:
-    """The edge that each row's bits choose from its state, the phase after it, and whether that is sure."""
-    graph, costs = weights.graph, weights.costs
-    first = graph.first[state]
-    degree = graph.first[state + 1] - first
-    offset = np.arange(int(degree.max()))[:, None]
-    edge = np.where(offset < degree, first + offset, first)
-    levels = costs.levels(position, own, graph.symbol[edge])
-    following = costs.next_phase[levels, phase]
-    index = (graph.target[edge] * np.int64(costs.phases) + following) * np.int64(after.shape[2]) + lane
-    value = after.reshape(-1)[index]
-    value *= weights.step_weights[levels, phase]
-    if weights.is_weighted:
-        value *= weights.edge_weights[edge]
-    value[(offset >= degree) | (levels == INFINITE)] = 0.0
-    sums = np.cumsum(value, axis=0)
-    total = sums[-1]
-    point = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 * total
-    chosen = np.minimum((point >= sums).sum(axis=0), degree - 1)
-    # the last sum is the whole, which no draw reaches: it is not a boundary
-    near = np.where(offset < degree - 1, np.abs(sums - point), np.inf).min(axis=0)
-    sure = (near > weights.margin * total) & (total > (weights.smallest_total or 0.0))
-    return first + chosen, following[chosen, np.arange(len(chosen))], sure
-
-
-def draw_many(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
-    """A private version of each row."""
-    # the loop is compiled for one kind of array
+    # the loops are compiled for one kind of array
     codes = np.require(codes, dtype=np.int32, requirements=["C", "W"])
     words = np.ascontiguousarray(bits.word_rows(*codes.shape))
-    if weights.smallest_total is None:
-        released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
-    else:
-        released, decided = _draw_by_floats(weights, codes, words, weights.smallest_total)
+    released, decided = codes.copy(), np.zeros(len(codes), dtype=np.bool_)
+    smallest = weights.smallest_total
+    if smallest is not None and len(codes):
+        lanes = is_quicker_in_lanes(weights, codes) if in_lanes is None else in_lanes
+        draw = _draw_in_lanes if lanes else _draw_near
+        draw(weights, codes, words, released, decided, smallest)
     draw_undecided(weights, codes, words, released, decided, bits)
     return released
 
 
-def _draw_by_floats(
-    weights: RunWeights, codes: Codes, words: NDArray[np.uint64], smallest: float
-) -> tuple[Codes, NDArray[np.bool_]]:
-    language, graph, costs, arrivals = weights.language, weights.graph, weights.costs, weights.arrivals
-    released = codes.copy()
-    decided = np.zeros(len(codes), dtype=np.bool_)
-    by_symbol = weights.edges_by_symbol
-    begins = offsets(np.array([len(metric.symbol) for metric in costs.metrics]))
-    near_first = np.stack([metric.first + offset for metric, offset in zip(costs.metrics, begins[:-1], strict=True)])
-    edges: Any = Edges(
-        graph.first, graph.symbol, graph.target, weights.edge_weights, weights.is_weighted, weights.final_weights,
-        graph.start, language.public_start, weights.first_states,
-    )  # fmt: skip
-    near_symbol = np.concatenate([metric.symbol for metric in costs.metrics])
-    near_level = np.concatenate([metric.level for metric in costs.metrics])
-    levels: Any = Levels(
-        np.array(costs.metric_of, dtype=np.int64), near_first, near_symbol, near_level, costs.far,
-        weights.step_weights, costs.next_phase, costs.start_phase,
-    )  # fmt: skip
-    sums: Any = Sums(
-        weights.by_excess, weights.excess, by_symbol.first, by_symbol.number, weights.edge_sources, arrivals.target,
-        arrivals.symbol, arrivals.of_edge,
-    )  # fmt: skip
+def is_quicker_in_lanes(weights: RunWeights, codes: Codes) -> bool:
+    """Whether many different words are quicker sixteen at a time, all states of a model at once.
 
+    The answer follows from how many rows there are and whether all are equal, and from the model: not from the words.
+    """
+    if not weights.fits_batches:
+        return False
+    limits, rows, phases = LIMITS.now, len(codes), weights.costs.phases
+    lanes = (1.0 if weights.by_excess else limits.lane_phase * phases) * LANES * -(-rows // LANES)
+    whole = limits.near_edge if weights.by_excess else limits.near_phase * phases
+    different = 1 if (codes == codes[0]).all() else rows
+    if whole * different <= lanes:  # even if all states are near
+        return False
+    edges, passes = weights.graph.edge_count, max(weights.language.length - 1, 1)
+    states, positions = weights.near_states
+    each = states * limits.near_state_edge * phases * edges / weights.graph.state_count + positions * whole * edges
+    return lanes * passes * edges < each * different
+
+
+def _draw_near(
+    weights: RunWeights,
+    codes: Codes,
+    words: NDArray[np.uint64],
+    released: Codes,
+    decided: NDArray[np.bool_],
+    smallest: float,
+) -> None:
+    """Each word by the states near it; equal rows, which share them, are put one after the other."""
+    loops, margin = weights.loops, weights.margin
+    if (codes == codes[:1]).all():
+        sorted_codes, sorted_words, drawn, sure = codes, words, released, decided
+    else:
+        order = np.lexsort(codes.T[::-1])
+        sorted_codes, sorted_words, drawn, sure = codes[order], words[order], codes[order], decided[order]
+
+    def run(part: slice) -> None:
+        room = loops.take_room()
+        draw_near(sorted_codes[part], sorted_words[part], drawn[part], sure[part], room, margin, smallest)
+        loops.give_back(room)
+
+    values = (weights.language.length + 1) * weights.graph.state_count * weights.costs.phases
+    _in_threads(run, codes, most=LIMITS.now.layer_values_at_once // values)
+    if drawn is not released:
+        released[order], decided[order] = drawn, sure
+
+
+def _draw_in_lanes(
+    weights: RunWeights,
+    codes: Codes,
+    words: NDArray[np.uint64],
+    released: Codes,
+    decided: NDArray[np.bool_],
+    smallest: float,
+) -> None:
+    """Sixteen words at once, all states of a model for each position."""
+    loops = weights.loops
+
+    def run(part: slice) -> None:
+        draw_part(
+            codes[part], words[part], released[part], decided[part], loops.edges, loops.levels, loops.sums,
+            weights.margin, smallest,
+        )  # fmt: skip
+
+    _in_threads(run, codes, most=LIMITS.now.layer_values_at_once)
+
+
+def _in_threads(run: Callable[[slice], None], codes: Codes, *, most: int) -> None:
+    """`run` for all rows, some at a time, in `most` threads at most."""
     fitting = LIMITS.now.thread_symbols // max(codes.shape[1], 1) // LANES * LANES
     at_once = max(4 * LANES, min(LIMITS.now.thread_words, fitting))
-
-    def run(start: int) -> None:
-        part = slice(start, start + at_once)
-        draw_part(
-            codes[part], words[part], released[part], decided[part], edges, levels, sums, weights.margin, smallest
-        )
-
-    starts = range(0, len(codes), at_once)
-    if len(starts) <= 1:  # threads would take longer to start than a few words take
-        for start in starts:
-            run(start)
-        return released, decided
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        for _ in pool.map(run, starts):
+    if len(codes) <= at_once:  # threads would take longer to start than a few words take
+        run(slice(None))
+        return
+    parts = [slice(start, start + at_once) for start in range(0, len(codes), at_once)]
+    with ThreadPoolExecutor(max_workers=max(min(os.cpu_count() or 1, most), 1)) as pool:
+        for _ in pool.map(run, parts):
             pass
-    return released, decided

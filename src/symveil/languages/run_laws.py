@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symveil.languages.costs import INFINITE, CostSteps
 from symveil.languages.limits import LIMITS
-from symveil.languages.run_draws import RowSteps, levels_of_arrivals, total_weight, worth
+from symveil.languages.run_draws import total_weight
 from symveil.languages.run_weights import RunWeights
 from symveil.models.alphabet import Codes
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
@@ -47,6 +48,71 @@ def log_probabilities(weights: RunWeights, word: Codes, released: Codes) -> Floa
         }
     logs = np.array([known[drop] for drop in drops]) + weights.log_prior(released)
     return np.where(language.comparable(word, released), logs, -np.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSteps:
+    """The floats' own passes: values by state, phase and row, for words that weigh as they do around each row."""
+
+    weights: RunWeights
+    words: Codes
+
+    @property
+    def length(self) -> int:
+        """How many symbols a row has."""
+        return int(self.words.shape[1])
+
+    @property
+    def final(self) -> NDArray[np.float64]:
+        """What ending in each state is worth."""
+        shape = (self.weights.graph.state_count, self.weights.costs.phases, len(self.words))
+        return np.broadcast_to(self.weights.final_weights[:, None, None], shape).copy()
+
+    @property
+    def begin(self) -> int:
+        """The first position that is drawn: a public first symbol is not."""
+        return 1 if self.weights.language.public_start and self.length else 0
+
+    @property
+    def first_state(self) -> NDArray[np.integer[Any]]:
+        """The state of each row before that position."""
+        if self.begin:
+            return self.weights.first_states[self.words[:, 0]]
+        return np.full(len(self.words), self.weights.graph.start)
+
+    def back(self, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+        """V(i, ·) from V(i+1, ·)."""
+        return moved_back(self.weights, self.words[:, position], position, after)
+
+
+def moved_back(weights: RunWeights, own: Codes, position: int, after: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Any costs: V(i, ·) from V(i+1, ·), what each arrival is worth, summed over the edges that lead there.
+
+    What a symbol costs depends on where an edge arrives, not on where it begins: it is looked up once for each
+    *arrival*, a state with the symbol that led there.
+    """
+    graph, costs, arrivals = weights.graph, weights.costs, weights.arrivals
+    levels, which = levels_of_arrivals(weights, own, position)
+    lane = np.arange(len(own))[None, :]
+    worths = np.empty((len(arrivals.target), *after.shape[1:]))
+    for phase in range(costs.phases):
+        if costs.phases == 1:
+            reached = after[arrivals.target, 0]
+        else:
+            reached = after[arrivals.target[:, None], costs.next_phase[levels, phase][:, which], lane]
+        worths[:, phase, :] = reached * worth(weights, levels, phase)[:, which]
+    return graph.sum_over(worths[arrivals.of_edge] * weights.edge_weights[:, None, None])
+
+
+def levels_of_arrivals(weights: RunWeights, own: Codes, position: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The level of each arrival beside each of the symbols that occur, and which of these each row has."""
+    known, which = np.unique(own, return_inverse=True)  # many words have few symbols: each is looked up once
+    return weights.costs.levels(position, known[None, :], weights.arrivals.symbol[:, None]), which
+
+
+def worth(weights: RunWeights, levels: NDArray[np.int64], phase: int) -> NDArray[np.float64]:
+    """κ of every level in one phase; 0 where it is infinite."""
+    return np.where(levels == INFINITE, 0.0, weights.step_weights[levels, phase])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -33,8 +34,10 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.csr import Reordered, offsets
 from symveil.languages.costs import INFINITE, Cost, hamming
+from symveil.languages.draw_loops import Edges, Levels, Sums
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.limits import LIMITS
+from symveil.languages.near_loops import Behind, Room, count_near
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
@@ -127,6 +130,31 @@ def _ways_to_end(graph: WordGraph) -> NDArray[np.int64]:
     return np.bincount(graph.source, weights=graph.accepting[graph.target], minlength=graph.state_count).astype(
         np.int64
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawLoops:
+    """What compiled draws read of some weights, and rooms that no thread is using."""
+
+    edges: Any
+    levels: Any
+    sums: Any
+    behind: Any
+    length: int
+    states: int
+    rooms: list[Any]
+
+    def take_room(self) -> Any:
+        """A room for values near words, for one thread."""
+        try:
+            return self.rooms.pop()
+        except IndexError:
+            most_near = self.states // LIMITS.now.near_share + 1
+            return Room(self.length, most_near, self.edges, self.levels, self.sums, self.behind)
+
+    def give_back(self, room: Any) -> None:
+        """A room is free again; the values beside no word that it has serve the next words."""
+        self.rooms.append(room)
 
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
@@ -285,6 +313,55 @@ class RunWeights:
     def edges_by_symbol(self) -> Reordered:
         """Which edges read which symbol (see `WordGraph.edges_by_symbol`)."""
         return self.graph.edges_by_symbol()
+
+    @computed_once
+    def loops(self) -> DrawLoops:
+        """What compiled draws read."""
+        graph, costs, arrivals, by_symbol = self.graph, self.costs, self.arrivals, self.edges_by_symbol
+        begins = offsets(np.array([len(metric.symbol) for metric in costs.metrics]))
+        near_first = [metric.first + begin for metric, begin in zip(costs.metrics, begins[:-1], strict=True)]
+        into, source = graph.reversed(), self.edge_sources.astype(np.int32)
+        return DrawLoops(
+            edges=Edges(
+                graph.first, graph.symbol, graph.target, self.edge_weights, self.is_weighted, self.final_weights,
+                graph.start, self.language.public_start, self.first_states,
+            ),
+            levels=Levels(
+                np.array(costs.metric_of, dtype=np.int64), np.stack(near_first),
+                np.concatenate([metric.symbol for metric in costs.metrics]),
+                np.concatenate([metric.level for metric in costs.metrics]), costs.far, self.step_weights,
+                costs.next_phase, costs.start_phase,
+            ),
+            sums=Sums(
+                self.by_excess, self.excess, by_symbol.first, by_symbol.number, self.edge_sources, arrivals.target,
+                arrivals.symbol, arrivals.of_edge,
+            ),
+            behind=Behind(
+                into.first, into.target.astype(np.int32), into.number.astype(np.int32), by_symbol.first,
+                source[by_symbol.number], by_symbol.number.astype(np.int32),
+            ),
+            length=self.language.length,
+            states=graph.state_count,
+            rooms=[],
+        )  # fmt: skip
+
+    @computed_once
+    def near_states(self) -> tuple[float, float]:
+        """About how many states are near a word, and at how many positions most are: on average over public words."""
+        graph, count = self.graph, LIMITS.now.probes
+        words = np.zeros((count, self.language.length), dtype=np.int32)
+        state = np.full(count, graph.start)
+        for position in range(self.language.length):
+            ends = graph.degrees[state] == 0
+            state[ends] = graph.start
+            # steps that differ from word to word and from position to position
+            turn = (np.arange(count) * 2_654_435_761 + position * 40_503) >> 8
+            edge = graph.first[state] + turn % graph.degrees[state]
+            words[:, position], state = graph.symbol[edge], graph.target[edge].astype(np.int64)
+        room = self.loops.take_room()
+        few, most = count_near(words, room)
+        self.loops.give_back(room)
+        return few / count, most / count
 
     @computed_once
     def margin(self) -> float:

@@ -6,8 +6,6 @@ exponentially, or in steps. On Σⁿ the cost is the Hamming distance, and every
 
 Without a cap the swap metric has pairs of symbols that never stand for each other. By default it has one, so that
 every feasible word keeps a positive probability, as large as the rate lets it be without being noticed.
-
-All draws of `languages` take the same decisions from the same bits, so the choice between them is one of time only.
 """
 
 from __future__ import annotations
@@ -29,10 +27,9 @@ from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError, TooLargeError
 from symveil.languages.cost_table import CostTable
 from symveil.languages.costs import INFINITE, Cost, hamming
-from symveil.languages.draw_loops import LANES
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
-from symveil.languages.run_draws import draw_many, draw_rows
+from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_laws import expected_errors, log_distances, log_probabilities
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
@@ -47,12 +44,6 @@ from symveil.numbers.once import computed_once
 from symveil.numbers.progress import listener
 from symveil.numbers.rationals import Number
 from symveil.randomness import BitSource
-
-# What things cost, in steps of the compiled loop: one edge for one word, about 0.7 ns (measured; only ratios matter).
-_VECTORISED_CALLS = 90_000.0  # the calls into numpy for one symbol
-_VECTORISED_EDGE = 6.0  # an edge, for each different word
-_VECTORISED_PHASE, _PHASE = 30.0, 2.0  # the same in each phase where costs are looked up; and what it takes the loop
-_VECTORISED_ROW = 200.0  # the choice of one symbol
 
 CostName = Literal["hamming", "swap", "given"]
 
@@ -131,28 +122,6 @@ def default_cap(language: RunLanguage, *, adjacency: int, epsilon: Fraction) -> 
     words = max(language.length, 1) * max(language.graph.widest, 1)
     least_rate = epsilon / (2 * max(adjacency, 1))
     return max(_SMALLEST_CAP, math.ceil(Fraction(_UNNOTICED + math.log(words)) / least_rate))
-
-
-def release_runs(weights: RunWeights, codes: Codes, bits: BitSource) -> Codes:
-    """A private version of each row."""
-    if not len(codes) or not is_loop_quicker(weights, codes):
-        return draw_rows(weights, codes, bits)
-    return draw_many(weights, codes, bits)
-
-
-def is_loop_quicker(weights: RunWeights, codes: Codes) -> bool:
-    """Whether to draw by the compiled loop: numpy shares one backward pass among equal words."""
-    if not weights.fits_batches:
-        return False
-    length, edges, rows = weights.language.length, weights.language.graph.edge_count, len(codes)
-    different = 1 if (codes == codes[0]).all() else rows
-    phases = weights.costs.phases
-    each, compiled_each = (
-        (_VECTORISED_EDGE, 1.0) if weights.by_excess else (_VECTORISED_PHASE * phases, _PHASE * phases)
-    )
-    vectorised = length * (_VECTORISED_CALLS + each * edges * different + _VECTORISED_ROW * rows)
-    compiled = compiled_each * length * edges * LANES * -(-rows // LANES)  # it always does so many words
-    return compiled < vectorised
 
 
 class CostWeighted(DistanceWeighted):
@@ -323,7 +292,7 @@ class CostWeighted(DistanceWeighted):
         weights = self._run_weights
         if weights is None or self.language.largest_distance == 0:
             return super()._draw_rows(rows, bits)
-        return release_runs(weights, rows, bits)
+        return draw_rows(weights, rows, bits)
 
     # --- the law -------------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import Floats, all_distances, distance_counts, log_totals, one_hot
+from symveil.languages.run_draws import draw_rows
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
-from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.law import Law
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism, Remarks, proved_again
@@ -54,7 +54,7 @@ class Correction:
         unsafe = np.flatnonzero(self.safe.first_impossible(rows))
         shown = rows.copy()
         if len(unsafe):
-            shown[unsafe] = release_runs(self._weights, rows[unsafe], bits.for_rows(unsafe))
+            shown[unsafe] = draw_rows(self._weights, rows[unsafe], bits.for_rows(unsafe))
         return shown
 
     @computed_once

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from symveil.calibration.search import largest_rate
 from symveil.errors import TooLargeError
 from symveil.languages.distance_sums import all_distances, counts_by_row, log_totals
-from symveil.languages.run_draws import total_weight
+from symveil.languages.run_draws import draw_rows, total_weight
 from symveil.languages.run_laws import expected_errors
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
@@ -28,7 +28,6 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.chains import trellis_moves
-from symveil.mechanisms.cost_weighted import release_runs
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.limits import LIMITS
 from symveil.models.alphabet import Codes
@@ -157,7 +156,7 @@ class Restricted(DistanceWeighted):
         return [(-ball(self.rate * distance)).exp() for distance in range(len(counts))]
 
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
-        return release_runs(self._weights, rows, bits)
+        return draw_rows(self._weights, rows, bits)
 
     def _log_probabilities(self, word: Codes, released: Codes) -> NDArray[np.float64]:
         """ln P(row | word) = −ηd − ln Z(word); −∞ for what is never shown."""

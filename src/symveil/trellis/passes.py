@@ -120,13 +120,6 @@ def backward(steps: Steps, *, begin: int = 0, settles: bool = False) -> list[Val
     return layers[::-1]
 
 
-def backward_into(layers: Values, steps: Steps) -> None:
-    """The same into one array, which is quicker to fill than many: its layer of every position."""
-    layers[steps.length] = steps.final
-    for position in reversed(range(steps.length)):
-        layers[position] = steps.back(position, layers[position + 1])
-
-
 def scaled_backward(
     steps: Steps, axes: int | tuple[int, ...] | None, *, begin: int = 0
 ) -> tuple[list[Floats], list[Floats]]:
