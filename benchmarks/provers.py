@@ -40,7 +40,7 @@ from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.halves.rates import rate_by_halves
 from symveil.calibration.limits import is_compared_by_halves
-from symveil.calibration.search import largest_rate
+from symveil.calibration.search import ProofEffort, largest_rate
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.examples.paper_systems import grid_roads, town
@@ -153,7 +153,7 @@ def _by_blocks(question: Question) -> Fraction | None:
 
 
 def _by_boxes_at_once(question: Question) -> Fraction | None:
-    return question.best(lambda rate: searched_loss(question.weighting, rate, nodes=0).loss)
+    return question.best(lambda rate: searched_loss(question.weighting, rate, ProofEffort(nodes=0)).loss)
 
 
 def _by_boxes(question: Question) -> Fraction | None:

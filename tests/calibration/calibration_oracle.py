@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symveil.calibration import block_bounds, certify, windows
+from symveil.calibration import certify
 from symveil.calibration.answers import clear_answers
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.search import CertifiedRate, ProvedLoss
@@ -24,7 +24,6 @@ from symveil.languages.runs import RunLanguage, runs
 from symveil.laws.guarantee import How
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
-from symveil.numbers.once import LastFew
 
 Word = tuple[str, ...]
 
@@ -36,8 +35,6 @@ def seeded(seed: int) -> random.Random:
 def forget() -> None:
     """Empty what calibration remembers in memory."""
     clear_answers()
-    certify._proved = LastFew(512)
-    windows._known, block_bounds._known = LastFew(8), LastFew(8)
 
 
 def plain(language: RunLanguage, adjacency: int, *, with_prior: bool = False) -> Weighting:

@@ -10,9 +10,11 @@ import pytest
 from cost_oracle import MOST_WORDS, exact_loss, random_language
 
 import symveil as sv
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.loss import searched_loss
+from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.paper_systems import town
@@ -54,7 +56,9 @@ def test_no_pair_of_any_smaller_length_exceeds_the_certificate() -> None:
         exact = _largest_loss(weighting, rate)
         for nodes in (0, 3, 1000):
             epsilon = dice.choice([None, Fraction(exact * dice.choice([0.9, 1.0001, 1.2]) + 1e-9)])
-            found = searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, window=dice.choice([0, 1, 2, None]))
+            found = searched_loss(
+                weighting, rate, ProofEffort(within=epsilon, nodes=nodes, window=dice.choice([0, 1, 2, None]))
+            )
             assert float(found.loss) >= exact * (1 - 1e-13)
             assert found.worst_found <= exact + 1e-9
         compared[public] += 1
@@ -76,11 +80,11 @@ def test_a_public_start_whose_words_are_all_short_is_not_forgotten() -> None:
 
 
 def test_lengths_share_a_proof_that_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates._answers.clear()
+    clear_answers()
     asked: list[int] = []
-    real = rates._RateSearch.run
+    real = rates._BlockSearch.run
     monkeypatch.setattr(
-        rates._RateSearch, "run", lambda self, *rest: asked.append(self.weighting.language.length) or real(self, *rest)
+        rates._BlockSearch, "run", lambda self: asked.append(self.weighting.language.length) or real(self)
     )
     ways = [(a, b, "1/2") for a, b in zip("aabbccdd", "bccddaab", strict=True)]  # few: 4·2^13 words at length 14
     chain = sv.MarkovChain.from_transitions(ways)

@@ -163,7 +163,7 @@ def test_an_answer_is_kept_in_memory_and_on_disk(own_cache: Path, monkeypatch: p
     answer = _ask()
     (file,) = own_cache.iterdir()
     assert file.suffix == ".json"
-    monkeypatch.setattr(certify, "_searched", _refuse)
+    monkeypatch.setattr(certify._QuickSearch, "run", _refuse)
     assert _ask() == answer
     forget()
     assert _ask() == answer

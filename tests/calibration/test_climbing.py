@@ -15,6 +15,7 @@ import pytest
 
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import Pair, is_feasible, pair_losses
+from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.examples.paper_systems import grid_roads
 from symveil.languages.runs import RunLanguage, runs
@@ -97,7 +98,9 @@ def attacked(seed: int) -> tuple[float, float]:
     """The worst loss of a pair that climbing reaches, and what is proved of all pairs."""
     weighting, rate, dice = setting(seed)
     assert len(weighting.language.alphabet) > 200
-    proved = searched_loss(weighting, rate, nodes=dice.choice([0, 20, 100]), radius=dice.choice([None, None, 1, 2]))
+    proved = searched_loss(
+        weighting, rate, ProofEffort(nodes=dice.choice([0, 20, 100]), radius=dice.choice([None, None, 1, 2]))
+    )
     begins = [(word, word) for word in public_words(weighting.language, 2)]
     worst = max(climbed(weighting, rate, pair, dice)[0] for pair in [*proved.pairs[:2], *begins])
     return worst, float(proved.loss)
@@ -122,7 +125,7 @@ def test_climbing_comes_near_the_loss_of_the_worst_pair() -> None:
     language = runs(grid_roads(10, seed=4), 10, public_start=True)
     weighting = Weighting(language=language, cost=swap(language, adjacency=2, cap=3), adjacency=2)
     rate, dice = Fraction(2), random.Random(1)
-    proved = float(searched_loss(weighting, rate, nodes=100).loss)
+    proved = float(searched_loss(weighting, rate, ProofEffort(nodes=100)).loss)
     begins = [(word, word) for word in public_words(language, 3)]
     worst = max(climbed(weighting, rate, pair, dice)[0] for pair in begins)
     assert 0.9 * proved < worst <= proved * (1 + 1e-9)

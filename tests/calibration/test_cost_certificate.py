@@ -15,6 +15,7 @@ from calibration_oracle import certified_rate
 from cost_oracle import certain_case, certain_language, exact_loss, random_case
 
 import symveil as sv
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.boxes import boxes_of_side
 from symveil.calibration.costs.graph import cost_graph
@@ -23,7 +24,7 @@ from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.pairs import is_feasible, pair_losses, worse_pair
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.limits import LIMITS
-from symveil.calibration.search import ProvedLoss
+from symveil.calibration.search import ProofEffort, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
@@ -34,7 +35,7 @@ BUDGETS = (0, 1, 3, 10, 30, 100_000)
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates._answers.clear()
+    clear_answers()
 
 
 @pytest.fixture
@@ -54,7 +55,9 @@ def check_case(seed: int) -> int:
         near = dice.choice([0.9, 1.0, 1.0001, 1.1, 1.5])
         epsilon = dice.choice([None, Fraction(case.exact * near + 1e-9)])
         window, radius = dice.choice([0, 1, 2, 3, None]), dice.choice([None, None, 0, 1, 2])
-        found = searched_loss(case.weighting, case.rate, epsilon=epsilon, nodes=nodes, window=window, radius=radius)
+        found = searched_loss(
+            case.weighting, case.rate, ProofEffort(within=epsilon, nodes=nodes, window=window, radius=radius)
+        )
         where = (seed, nodes, epsilon, window, radius)
         assert float(found.loss) >= case.exact * (1 - 1e-13), where
         assert found.loss <= 2 * case.weighting.drops * case.rate, where
@@ -75,7 +78,9 @@ def test_no_pair_exceeds_the_certificate_and_none_found_exceeds_the_truth() -> N
 @pytest.mark.parametrize("seed", range(15))
 def test_over_balls_nothing_exceeds_the_certificate_and_more_nodes_prove_no_less(seed: int) -> None:
     case = certain_case(random.Random(70_000 + seed), longest=5, chains=True, plain=True)
-    known = [searched_loss(case.weighting, case.rate, nodes=nodes, radius=seed % 3) for nodes in (0, 5, 300)]
+    known = [
+        searched_loss(case.weighting, case.rate, ProofEffort(nodes=nodes, radius=seed % 3)) for nodes in (0, 5, 300)
+    ]
     assert all(float(found.loss) >= case.exact * (1 - 1e-13) for found in known)
     assert all(found.worst_found <= case.exact + 1e-9 for found in known)
     few, more, many = (float(found.loss) for found in known)
@@ -87,22 +92,24 @@ def test_over_balls_nothing_exceeds_the_certificate_and_more_nodes_prove_no_less
 def test_symbols_that_a_cost_does_not_list_are_outside_a_ball_and_not_forgotten(radius: int) -> None:
     case = random_case(random.Random(10_827))
     assert case.weighting.cost.is_hamming
-    found = searched_loss(case.weighting, case.rate, nodes=30, radius=radius)
+    found = searched_loss(case.weighting, case.rate, ProofEffort(nodes=30, radius=radius))
     assert float(found.loss) >= case.exact * (1 - 1e-13)
 
 
 def test_a_search_that_ends_early_over_balls_proves_nothing() -> None:
     case = random_case(random.Random(16_186))
     for share in (0.9, 0.97, 0.99):
-        found = searched_loss(case.weighting, case.rate, epsilon=Fraction(case.exact * share), nodes=30, radius=1)
+        found = searched_loss(
+            case.weighting, case.rate, ProofEffort(within=Fraction(case.exact * share), nodes=30, radius=1)
+        )
         assert float(found.loss) >= case.exact * (1 - 1e-13)
 
 
 def test_over_balls_the_bound_is_the_one_over_all_states_where_little_is_outside() -> None:
     words = sv.runs(grid_roads(4, seed=3), 8, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=3), adjacency=2)
-    everywhere = searched_loss(weighting, Fraction(4), epsilon=Fraction(9))
-    near = searched_loss(weighting, Fraction(4), epsilon=Fraction(9), radius=1)
+    everywhere = searched_loss(weighting, Fraction(4), ProofEffort(within=Fraction(9)))
+    near = searched_loss(weighting, Fraction(4), ProofEffort(within=Fraction(9), radius=1))
     assert near.how == everywhere.how == "certified"
     assert float(near.loss) == pytest.approx(float(everywhere.loss), rel=1e-3)
 
@@ -112,7 +119,7 @@ def test_graphs_that_are_too_large_for_all_states_are_certified_over_balls(adjac
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=adjacency, cap=6), adjacency=adjacency)
     everywhere = certify_cost(weighting, epsilon=Fraction(6))
-    rates._answers.clear()
+    clear_answers()
     told: list[tuple[int, int]] = []
     with LIMITS.changed(box_work=0):
         near = certify_cost(weighting, epsilon=Fraction(6), evaluations=5, progress=lambda *both: told.append(both))
@@ -131,7 +138,7 @@ def test_over_balls_small_and_large_budgets_are_certified_near_what_a_pair_rules
     monkeypatch.setenv("SYMVEIL_CACHE", "")
     words = sv.runs(grid_roads(6, seed=2), 12, public_start=True)
     weighting = Weighting(language=words, cost=swap(words, adjacency=2, cap=8), adjacency=2)
-    everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, epsilon=Fraction(epsilon))
+    everywhere = searched_loss(weighting, Fraction(epsilon, 4) * least, ProofEffort(within=Fraction(epsilon)))
     with LIMITS.changed(box_work=0):
         found = certify_cost(weighting, epsilon=Fraction(epsilon))
     assert everywhere.loss <= epsilon  # over all states too
@@ -164,7 +171,7 @@ def test_one_block_refined_to_the_end_is_exact(seed: int) -> None:
         if weighting.drops == 0:
             continue
         exact = exact_loss(weighting, Fraction(3, 2))
-        found = searched_loss(weighting, Fraction(3, 2), nodes=100_000)
+        found = searched_loss(weighting, Fraction(3, 2), ProofEffort(nodes=100_000))
         assert exact <= float(found.loss) * (1 + 1e-12)
         # as close as the search is told to look: 2/1000 of the rate; where Z never grows, η·D is the bound
         assert float(found.loss) <= max(exact, 1.5 * float(weighting.drops) * (exact > 0)) + 0.0031
@@ -173,7 +180,9 @@ def test_one_block_refined_to_the_end_is_exact(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_more_nodes_prove_no_less(seed: int) -> None:
     case = certain_case(random.Random(7000 + seed), longest=5)
-    losses = [searched_loss(case.weighting, case.rate, nodes=nodes, window=1).loss for nodes in (0, 5, 100_000)]
+    losses = [
+        searched_loss(case.weighting, case.rate, ProofEffort(nodes=nodes, window=1)).loss for nodes in (0, 5, 100_000)
+    ]
     assert losses[0] + Fraction(1, 10**9) >= losses[2]
 
 
@@ -297,12 +306,12 @@ def test_the_demo_network_to_three_percent_and_never_below_the_older_certificate
 def test_pairs_get_worse_and_stay_pairs() -> None:
     words = sv.runs(town(), 5)
     weighting = Weighting(language=words, cost=hamming(words), adjacency=2)
-    found = searched_loss(weighting, Fraction(3, 2), nodes=20)
+    found = searched_loss(weighting, Fraction(3, 2), ProofEffort(nodes=20))
     worst, (one, two) = worse_pair(weighting, Fraction(3, 2), found.pairs[-1])
     assert worst >= pair_losses(weighting, Fraction(3, 2), *(word[None, :] for word in found.pairs[-1]))[0]
     assert is_feasible(words, np.stack([one, two])).all()
     assert 0 < (one != two).sum() <= 2
-    assert worst <= float(searched_loss(weighting, Fraction(3, 2), nodes=1000).loss)
+    assert worst <= float(searched_loss(weighting, Fraction(3, 2), ProofEffort(nodes=1000)).loss)
 
 
 # --- kept, told, ended -----------------------------------------------------------------------------
@@ -319,7 +328,7 @@ def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.Monkey
     tried = []
     real = rates.proved_loss
     monkeypatch.setattr(rates, "proved_loss", lambda *given, **named: tried.append(given[1]) or real(*given, **named))
-    rates._answers.clear()
+    clear_answers()
     again = certify_cost(_kept_setting(), epsilon=Fraction(3), evaluations=4)
     assert tried == [first.rate]  # one decision, no search
     assert (again.rate, again.loss, again.how) == (first.rate, first.loss, first.how)
@@ -327,7 +336,7 @@ def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.Monkey
     entry = json.loads(file.read_text())
     for wrong in ("1000000", str(first.rate * 3), "nothing", "0", "-1", "1/0"):
         file.write_text(json.dumps(entry | {"rate": wrong, "pair": "1 2|3"}))
-        rates._answers.clear()
+        clear_answers()
         assert certify_cost(_kept_setting(), epsilon=Fraction(3), evaluations=4).rate == first.rate
 
 
@@ -401,10 +410,10 @@ def test_a_search_ends_where_nothing_can_be_proved(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, possible: int, stalled: bool, most: Fraction, count: int
 ) -> None:
     monkeypatch.setattr(rates, "rates_that_can_be_tried", lambda _: possible)
-    monkeypatch.setattr(rates._RateSearch, "ruled_out", lambda self: most * self.classic)
+    monkeypatch.setattr(rates._BlockSearch, "ruled_out", lambda self: most * self.classic)
     tried: list[Fraction] = []
 
-    def nothing(weighting: Weighting, rate: Fraction, **_: object) -> ProvedLoss:
+    def nothing(weighting: Weighting, rate: Fraction, _: ProofEffort) -> ProvedLoss:
         tried.append(rate)
         classic = 2 * weighting.drops * rate
         return ProvedLoss(classic, "classic", reached=float(classic) if stalled else math.inf, stalled=stalled)
@@ -417,7 +426,7 @@ def test_a_search_ends_where_nothing_can_be_proved(
     assert len(tried) == count
     assert tried == sorted(tried, reverse=True)
     tried.clear()
-    rates._answers.clear()
+    clear_answers()
     again = certify_cost(weighting, epsilon=Fraction(3))
     assert not tried  # the classic rate needs no proof
     assert (again.rate, again.loss, again.how) == (found.rate, found.loss, found.how)
@@ -427,8 +436,8 @@ def test_a_search_ends_where_nothing_can_be_proved(
 def test_a_bound_that_is_no_better_than_the_triangle_inequality_says_so() -> None:
     words = sv.runs(town(), 7)
     weighting = Weighting(language=words, cost=swap(words, adjacency=1), adjacency=1)
-    wide = searched_loss(weighting, Fraction(9, 10), epsilon=Fraction(8, 5), nodes=1, window=0)
-    narrow = searched_loss(weighting, Fraction(6), epsilon=Fraction(13, 2), nodes=1, window=0)
+    wide = searched_loss(weighting, Fraction(9, 10), ProofEffort(within=Fraction(8, 5), nodes=1, window=0))
+    narrow = searched_loss(weighting, Fraction(6), ProofEffort(within=Fraction(13, 2), nodes=1, window=0))
     assert (wide.stalled, wide.loss) == (True, Fraction(9, 5))
     assert (narrow.stalled, narrow.loss <= Fraction(13, 2)) == (False, True)
 

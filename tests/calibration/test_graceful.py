@@ -19,7 +19,8 @@ from calibration_oracle import random_actions, random_automaton
 from graceful_oracle import MOST_WORDS, GracefulCase, random_graceful_case
 
 import symveil as sv
-from symveil.calibration import detours, graceful
+from symveil.calibration import detours
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.costs.blocks import INNER, Kind, total_over_blocks
 from symveil.calibration.costs.graph import cost_graph
 from symveil.calibration.costs.loss import searched_loss
@@ -29,6 +30,7 @@ from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.tables import HalfTables, Worst
 from symveil.calibration.limits import LIMITS, splits
+from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError
 from symveil.examples.paper_systems import town
@@ -80,8 +82,7 @@ def check_proofs(seed: int) -> int:
         most = Fraction(exact * near)
         for way, able in ((proof._by_halves, proof.by_halves), (proof._by_detours, proof._searched > 0)):
             if able:
-                options = {"to_the_end": True} if way == proof._by_halves else {}
-                result = way(case.rate, most, lambda *_: None, **options)
+                result = way(case.rate, most, ProofEffort())
                 assert result.loss > most or float(result.loss) >= exact * (1 - ROUNDING), (seed, near, way)
                 assert near > 1 or result.loss > most, (seed, near, way)
                 count += 1
@@ -219,11 +220,11 @@ def test_what_short_blocks_lose_together_does_not_say_what_each_loses() -> None:
         if case.weighting.farthest < 2:
             continue
         pairs, per_position = 2, case.per_position()
-        bound = searched_loss(replace(case.weighting, adjacency=pairs), case.rate, nodes=100_000)
+        bound = searched_loss(replace(case.weighting, adjacency=pairs), case.rate, ProofEffort(nodes=100_000))
         share = bound.loss / pairs
         if float(share) < per_position * (1 - 1e-9):
             together += 1
-            result = GracefulProof(case.weighting)._by_detours(case.rate, share, lambda *_: None)
+            result = GracefulProof(case.weighting)._by_detours(case.rate, share, ProofEffort())
             alone += result.loss > share
     assert together == alone > 3
 
@@ -287,7 +288,7 @@ def test_a_rate_is_near_what_all_pairs_allow_and_proved_once_more_from_the_disk(
         assert GracefulCase(case.weighting, result.rate).per_position() <= most
         assert result.how == "certified"
         assert result.loss <= most * case.weighting.adjacency
-        graceful._answers.clear()
+        clear_answers()
         tried.clear()
         again = certified_graceful_rate(case.weighting, per_position=most)
         assert again is not None
@@ -308,7 +309,7 @@ def test_a_stored_rate_that_loses_too_much_is_not_believed(
     for file in own_cache.glob("*.json"):
         entry = json.loads(file.read_text())
         file.write_text(json.dumps({**entry, "rate": "2"}))
-    graceful._answers.clear()
+    clear_answers()
     assert certified_graceful_rate(case.weighting, per_position=Fraction(2)) == honest
 
 

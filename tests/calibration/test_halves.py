@@ -16,6 +16,7 @@ from cost_oracle import random_case
 
 import symveil as sv
 from symveil.calibration import certify
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
 from symveil.calibration.halves import rates
@@ -23,6 +24,7 @@ from symveil.calibration.halves.positions import PositionsComparison, _narrow_ro
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
 from symveil.calibration.halves.tables import Half, HalfTables, Worst
 from symveil.calibration.limits import LIMITS, all_certificates_are_quick, halves_work
+from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.examples.paper_systems import town
 from symveil.languages.costs import hamming
@@ -69,7 +71,7 @@ def test_a_search_that_a_block_ends_rules_the_rate_out_and_no_other_is_ended() -
         assert float(anew.loss) == pytest.approx(float(whole.loss), abs=1e-12)
         for share in (Fraction(4, 5), Fraction(1001, 1000)):
             budget = whole.loss * share
-            found = loss_by_halves(case.weighting, case.rate, epsilon=budget)
+            found = loss_by_halves(case.weighting, case.rate, ProofEffort(within=budget))
             assert found is not None
             if found.reached == math.inf:
                 proved += 1
@@ -212,7 +214,7 @@ def test_the_plain_mechanism_gets_every_quick_certificate(monkeypatch: pytest.Mo
 
 def test_a_kept_rate_is_proved_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> Fraction:
-        rates._answers.clear()
+        clear_answers()
         return rate_by_halves(_town(4, balanced=False), epsilon=Fraction(3)).rate
 
     first = asked()

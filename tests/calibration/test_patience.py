@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import symveil as sv
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.costs import rates
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.limits import LIMITS
@@ -21,7 +22,7 @@ from symveil.languages.swap_costs import swap
 @pytest.fixture
 def short_at_first() -> Iterator[None]:
     """Windows of small graphs are long from the beginning: here they are as on large ones."""
-    rates._answers.clear()
+    clear_answers()
     with LIMITS.changed(window_work=(0.0, 0.0)):
         yield
 
@@ -42,9 +43,9 @@ def test_longer_windows_prove_what_short_ones_do_not(monkeypatch: pytest.MonkeyP
     tried: list[bool] = []
     proved_loss = rates.proved_loss
 
-    def watched(*given, **named):
-        tried.append(named["patient"])
-        return proved_loss(*given, **named)
+    def watched(weighting, rate, effort):
+        tried.append(effort.patient)
+        return proved_loss(weighting, rate, effort)
 
     monkeypatch.setattr(rates, "proved_loss", watched)
     found = certify_cost(_streets(), epsilon=Fraction(1), nodes=400)
@@ -52,7 +53,7 @@ def test_longer_windows_prove_what_short_ones_do_not(monkeypatch: pytest.MonkeyP
     assert Fraction(54, 100) < found.rate < Fraction(found.ruled_out or 0)
     assert [json.loads(file.read_text())["windows"] for file in own_cache.glob("*.json")] == ["long"]
 
-    rates._answers.clear()
+    clear_answers()
     tried.clear()
     again = certify_cost(_streets(), epsilon=Fraction(1), nodes=400)
     assert tried == [True]  # once, with the windows that it was found with

@@ -98,8 +98,8 @@ def test_whatever_is_planted_the_loss_is_proved(own_cache: Path, rate: int, epsi
 
 def test_an_honest_entry_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Fraction] = []
-    loss = certify._quick_loss
-    monkeypatch.setattr(certify, "_quick_loss", lambda of, rate: (asked.append(rate), loss(of, rate))[1])
+    loss = certify.loss_by_spread
+    monkeypatch.setattr(certify, "loss_by_spread", lambda of, rate: (asked.append(rate), loss(of, rate))[1])
     honest = _ask()
     assert len(asked) > 1
     asked.clear()
@@ -170,9 +170,9 @@ def test_an_entry_that_is_no_file_is_passed_by(kind: str, own_cache: Path, monke
     (file,) = own_cache.iterdir()
     file.rename(file.with_suffix(".before"))
     SPECIAL[kind](file)
-    searched = certify._searched
+    searched = certify._QuickSearch.run
     calls: list[object] = []
-    monkeypatch.setattr(certify, "_searched", lambda *asked: (calls.append(asked), searched(*asked))[1])
+    monkeypatch.setattr(certify._QuickSearch, "run", lambda search: (calls.append(search), searched(search))[1])
     assert _ask() == honest
     assert len(calls) == 1
     if kind != "folder":  # in its place is an entry again

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symveil.calibration.answers import Rates
-from symveil.calibration.costs.pairs import Bracket, pairs_of_public_words
-from symveil.calibration.search import CertifiedRate, ProvedLoss, SearchedRate, largest_rate, rounded_down
+from symveil.calibration.costs.pairs import pairs_of_public_words
+from symveil.calibration.rates import CertifiedSearch
+from symveil.calibration.search import ProvedLoss, SearchedRate, largest_rate, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
 from symveil.languages.runs import runs
@@ -93,11 +93,22 @@ def _plain() -> Weighting:
     return Weighting(language=words, cost=hamming(words), adjacency=2)
 
 
+class _Asked(CertifiedSearch):
+    """A search that proves whatever it is asked, and remembers what that was."""
+
+    def next_rate(self) -> None:
+        pytest.fail("a search")
+
+    def proved(self, rate: Fraction) -> ProvedLoss:
+        self.tried.append((rate, ProvedLoss(rate, "certified")))
+        return self.tried[-1][1]
+
+
 def test_a_bracket_lies_between_what_is_proved_and_what_failed_or_is_ruled_out() -> None:
-    bracket = Bracket(_plain(), Fraction(4))
+    bracket, loss = _Asked(_plain(), Fraction(4)), ProvedLoss(Fraction(5), "certified")
     assert (bracket.lowest, bracket.highest) == (bracket.classic, bracket.limit) == (1, 2)
-    bracket.fail(Fraction(19, 10))
-    bracket.fail(Fraction(39, 20))  # a larger one says nothing new
+    bracket.fail(Fraction(19, 10), loss)
+    bracket.fail(Fraction(39, 20), loss)  # a larger one says nothing new
     bracket.succeed(Fraction(3, 2), ProvedLoss(Fraction(39, 10), "certified"))
     bracket.succeed(Fraction(5, 4), ProvedLoss(Fraction(3), "certified"))  # nor does a smaller one
     assert (bracket.lowest, bracket.highest) == (Fraction(3, 2), Fraction(19, 10))
@@ -112,16 +123,7 @@ def test_a_bracket_lies_between_what_is_proved_and_what_failed_or_is_ruled_out()
 
 @pytest.mark.parametrize(("claimed", "proved"), [("3/4", False), ("1", True), ("3/2", True), ("2", True), ("9", False)])
 def test_a_claimed_rate_is_proved_if_a_search_can_have_ended_with_it(claimed: str, proved: bool) -> None:
-    asked: list[Fraction] = []
-
-    def prove(rate: Fraction, entry: dict[str, str]) -> CertifiedRate:
-        assert entry == {}
-        asked.append(rate)
-        return CertifiedRate(rate, rate, "certified", 0.0)
-
-    found = Rates().best(
-        ("a question",), least=Fraction(1), most=Fraction(2), search=lambda: pytest.fail("a search"), prove=prove,
-        claimed=Fraction(claimed),
-    )  # fmt: skip
-    assert (found is not None) is proved
-    assert asked == [Fraction(claimed)] * proved
+    search = _Asked(_plain(), Fraction(4))
+    search.most = Fraction(2)
+    assert (search.answer(Fraction(claimed)) is not None) is proved
+    assert [rate for rate, _ in search.tried] == [Fraction(claimed)] * proved

@@ -21,6 +21,7 @@ from symveil.calibration.detours import detour_ratios
 from symveil.calibration.enumeration import enumeration
 from symveil.calibration.halves.rates import loss_by_halves
 from symveil.calibration.limits import LIMITS
+from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import window_loss, window_search
 from symveil.comparison.transport import cheapest_transport
@@ -59,8 +60,8 @@ def certificates() -> None:
         (Weighting(language=even(), cost=hamming(even()), adjacency=2), Fraction(1), {"nodes": 40, "window": 0}),
     ]
     for weighting, rate, options in searches:
-        searched_loss(weighting, rate, **options)
-        searched_loss(weighting, rate, epsilon=rate * weighting.adjacency, **options)
+        searched_loss(weighting, rate, ProofEffort(**options))
+        searched_loss(weighting, rate, ProofEffort(within=rate * weighting.adjacency, **options))
 
 
 def counting() -> None:

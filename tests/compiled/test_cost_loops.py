@@ -31,7 +31,7 @@ def ring(scale: float = 1.0, phases: int = 1, *, readonly: bool = False) -> Ever
     ]  # fmt: skip
     for array in arrays:
         array.flags.writeable = not readonly
-    return EveryState(*arrays)
+    return EveryState(Arcs(*arrays[:3]), Arcs(*arrays[3:6]), *arrays[6:])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e308, 0.0, float("nan")])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fuzz.special import put
 from symveil.calibration import certify, windows
+from symveil.calibration.answers import clear_answers
 from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError
@@ -25,7 +26,7 @@ def prepare(folder: Path) -> tuple[bytes, ...]:
     found = _asked()
     (file,) = caches.cache_folder().glob("*.json")
     _entries.append((file, found.rate))
-    certify._searched = _passed_by
+    certify._QuickSearch.run = _passed_by
     return (file.read_bytes(),)
 
 
@@ -42,7 +43,7 @@ def parse(content: bytes, folder: Path) -> object:
 def _asked() -> CertifiedRate:
     names = "abcdefgh"
     rows = [(name, names[(place + step) % 8], "1/2") for place, name in enumerate(names) for step in (0, 1)]
-    certify._answers.clear()
+    clear_answers()
     words = runs(MarkovChain.from_transitions(rows), 16)
     return certify.quick_rate(Weighting(language=words, cost=hamming(words), adjacency=2), epsilon=_EPSILON)
 

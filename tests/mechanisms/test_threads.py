@@ -22,7 +22,7 @@ from flint import arb, ctx
 
 import symveil as sv
 from file_mechanism import file_mechanism
-from symveil.calibration import answers, certify
+from symveil.calibration import answers, certify, rates
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import hamming
 from symveil.mechanisms.by_length import of_length
@@ -146,7 +146,7 @@ def test_answers_are_forgotten_by_several_threads(monkeypatch: pytest.MonkeyPatc
     language = sv.runs(chain, 3)
     weighting = Weighting(language=language, cost=hamming(language), adjacency=1)
     known = certify.quick_rate(weighting, epsilon=Fraction(1))
-    monkeypatch.setattr(certify, "_searched", lambda *_: known)
+    monkeypatch.setattr(certify._QuickSearch, "searched", lambda _: known)
     monkeypatch.setattr(answers, "load", lambda _: None)
     number = itertools.count(2)
 
@@ -155,7 +155,7 @@ def test_answers_are_forgotten_by_several_threads(monkeypatch: pytest.MonkeyPatc
             certify.quick_rate(weighting, epsilon=Fraction(next(number)))
 
     together(ask)
-    assert len(certify._answers) <= 512 + THREADS
+    assert len(rates._answers) <= 512 + THREADS
 
 
 # --- the working precision ---------------------------------------------------------------------------

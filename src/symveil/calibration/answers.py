@@ -12,12 +12,13 @@ import hashlib
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 import numpy as np
 
-from symveil.calibration.search import CertifiedRate, rounded_down
+from symveil.calibration.search import rounded_down
 from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
 from symveil.numbers.once import LastFew
@@ -86,40 +87,34 @@ class Answers(Generic[Answer]):
         return answer
 
 
-class Rates(Answers[CertifiedRate]):
-    """The rates that one kind of search finds: each is proved once more before it is used again."""
+class Named(Protocol):
+    """What has a digest of public things only: equal ones have equal digests."""
 
-    def best(
-        self,
-        question: tuple[object, ...],
-        *,
-        least: Fraction,
-        most: Fraction,
-        search: Callable[[], CertifiedRate],
-        prove: Callable[[Fraction, Entry], CertifiedRate | None],
-        claimed: Fraction | None = None,
-        on_disk: bool = True,
-        written: Callable[[CertifiedRate], Entry | None] | None = None,
-    ) -> CertifiedRate | None:
-        """The largest rate that is proved; or a claimed one, proved in one evaluation, None where it loses more.
-
-        `question` is all that the rate depends on, of public things only; a search ends between `least` and `most`.
-        From the disk a rate comes with what else was written of it: without `written` nothing but the rate, and no
-        classic rate, which needs no proof.
-        """
-        if claimed is not None:
-            return prove(claimed, {}) if least <= claimed <= most else None
-
-        def anew(entry: Entry) -> CertifiedRate | None:
-            rate = proposed_rate(entry, least, most)
-            return None if rate is None else prove(rate, entry)
-
-        key = question_digest(*question)
-        return self.of(key, search, prove=anew, written=written or _alone) if on_disk else self.of(key, search)
+    @property
+    def digest(self) -> str:
+        """Its name."""
 
 
-def _alone(answer: CertifiedRate) -> Entry | None:
-    return None if answer.how == "classic" else {"rate": str(answer.rate)}
+Of = TypeVar("Of", bound=Named)
+Rest = ParamSpec("Rest")
+
+
+def remembered(
+    most: int,
+) -> Callable[[Callable[Concatenate[Of, Rest], Answer]], Callable[Concatenate[Of, Rest], Answer]]:
+    """A function whose last answers are kept in memory, by the digest of what it is about and its other arguments."""
+
+    def decorated(function: Callable[Concatenate[Of, Rest], Answer]) -> Callable[Concatenate[Of, Rest], Answer]:
+        answers: Answers[tuple[Answer]] = Answers(most)
+
+        @wraps(function)
+        def of(about: Of, /, *rest: Rest.args, **named: Rest.kwargs) -> Answer:
+            key = f"{about.digest} {rest} {named}"
+            return answers.of(key, lambda: (function(about, *rest, **named),))[0]  # in a tuple: it may be None
+
+        return of
+
+    return decorated
 
 
 _every: WeakSet[Answers[Any]] = WeakSet()

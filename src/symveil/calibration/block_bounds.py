@@ -22,20 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from symveil.calibration.answers import remembered
 from symveil.calibration.costs.blocks import FINAL, INNER, Kind, at_once, total_over_blocks
 from symveil.calibration.costs.box_loops import next_boxes
 from symveil.calibration.costs.boxes import slack_of
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers, cost_graph
-from symveil.calibration.costs.step_loops import EveryState
+from symveil.calibration.costs.step_loops import Arcs, EveryState
 from symveil.calibration.limits import LIMITS
 from symveil.calibration.path_loops import FINAL as AT_END
-from symveil.calibration.path_loops import FROM_START, MIDDLE, Arcs, Boxes, Powers, glanced_ratio, largest_ratio
-from symveil.calibration.search import ProvedLoss
+from symveil.calibration.path_loops import FROM_START, MIDDLE, Boxes, Powers, Ways, glanced_ratio, largest_ratio
+from symveil.calibration.search import ANY, ProofEffort, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
-from symveil.numbers.once import LastFew
 
 _LONGEST_LIST = 50_000  # paths from one state
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
@@ -176,28 +176,22 @@ def chain_loss(search: ChainSearch, rate: Fraction, adjacency: int) -> Fraction:
     return total_over_blocks(chain_bounds(search, rate, adjacency), search.length, min(adjacency, search.length))
 
 
+@remembered(8)
 def chain_boxes(weighting: Weighting) -> ChainSearch | None:
     """The search of a weighting, prepared once; None where the language is none of a chain, or it is not affordable."""
     language = weighting.language
     if weighting.with_shorter and not endless(language.graph).all():  # shorter words could begin where longer cannot
         return None
-
-    def made() -> tuple[ChainSearch | None]:
-        return (chain_search(language, adjacency=weighting.adjacency, with_prior=weighting.with_prior),)
-
-    return _known.of(weighting.digest, made)[0]
+    return chain_search(language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
 
 
-def loss_by_boxes(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+def loss_by_boxes(weighting: Weighting, rate: Fraction, _: ProofEffort = ANY) -> ProvedLoss | None:
     """The loss at a rate of exponential weights by Hamming distance; None without boxes.
 
     With shorter words those are meant that have more than b + 1 symbols, so that no block is a whole word.
     """
     search = chain_boxes(weighting)
     return None if search is None else ProvedLoss(chain_loss(search, rate, weighting.adjacency), "certified")
-
-
-_known: LastFew[str, tuple[ChainSearch | None]] = LastFew(8)
 
 
 def _kinds(longest: int) -> list[Kind]:
@@ -223,8 +217,8 @@ def box_hulls(search: ChainSearch, decay: float) -> tuple[Hull, Hull]:
     levels, everywhere = (1 - np.eye(size, dtype=np.int16))[None], np.ones(size, dtype=np.bool_)
     own, slack = np.arange(size), slack_of(graph)
     moves = EveryState(
-        first, other, weight, back, earlier, behind, np.array([[1.0], [decay]]), np.zeros((2, 1), dtype=np.int64),
-        np.zeros(1, dtype=np.int64), own, levels,
+        Arcs(first, other, weight), Arcs(back, earlier, behind), np.array([[1.0], [decay]]),
+        np.zeros((2, 1), dtype=np.int64), np.zeros(1, dtype=np.int64), own, levels,
     )  # fmt: skip
 
     def forwards(low: Floats, high: Floats, valid: NDArray[np.bool_]) -> Hull:
@@ -391,12 +385,10 @@ def _job(
     prepared: _Prepared, thorough: int, kind: int, group: NDArray[np.int64],
 ) -> tuple[Any, ...]:  # fmt: skip
     graph, power = search.graph, search.powers[block]
-    arcs: Any = Arcs(
-        graph.first, graph.other, graph.weight, graph.back, graph.earlier, search.virtual, search.accepting
-    )
+    ways: Any = Ways(*graph.arcs, search.virtual, search.accepting)
     rows = power.indptr.astype(np.int64), power.indices.astype(np.int64), power.data
     powers: Any = Powers(*prepared.columns, *rows, prepared.ends)
     everything = prepared.all_final if kind == AT_END else prepared.all_inner
     boxes: Any = Boxes(before.low, before.high, after.low, after.high, after.valid, everything)
     loop: Any = largest_ratio if thorough == BY_PAIRS else glanced_ratio
-    return loop, kind, group, arcs, powers, boxes, decay, excess, block, prepared.slack
+    return loop, kind, group, ways, powers, boxes, decay, excess, block, prepared.slack

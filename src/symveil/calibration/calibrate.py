@@ -7,7 +7,6 @@ they are few or short (`halves`), and there is that of `costs` (docs/theory/cert
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from symveil.calibration.limits import is_compared_by_halves
@@ -50,7 +49,7 @@ def calibrated_rate(
         # provers are imported when they are needed: a release must not wait for loops and scipy to load
         from symveil.calibration.certify import quick_rate  # noqa: PLC0415
 
-        older = replace(quick_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed), proof="bounds")
+        older = quick_rate(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         enough = older.how == "exact" or older.rate >= epsilon / max(weighting.farthest, 1) * _NEARLY_ALL
         if not thorough or enough or proof or older.rate == claimed:
             return older
@@ -66,7 +65,7 @@ def calibrated_rate(
     if affordable and proof in ("", "halves"):
         result = rate_by_halves(weighting, epsilon=epsilon, progress=progress, claimed=claimed)
         if result is not None and (older is None or result.rate > older.rate):
-            return replace(result, proof="halves")
+            return result
         if result is not None and older is not None:
             return older
     if proof == "halves":

@@ -22,17 +22,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Rates
+from symveil.calibration.answers import Entry, remembered
 from symveil.calibration.block_bounds import chain_boxes, loss_by_boxes
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
-from symveil.calibration.search import EXACT_EVALUATIONS, EXACT_TOLERANCE, CertifiedRate, ProvedLoss, largest_rate
-from symveil.calibration.weighting import Weighting, covering_length
+from symveil.calibration.rates import CertifiedSearch
+from symveil.calibration.search import (
+    ANY,
+    EXACT_EVALUATIONS,
+    EXACT_TOLERANCE,
+    CertifiedRate,
+    FalsePosition,
+    ProofEffort,
+    ProvedLoss,
+)
+from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import loss_by_windows, wide_windows
-from symveil.languages.costs import hamming
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
-from symveil.numbers.once import LastFew
-from symveil.numbers.progress import Progress, named, silent
+from symveil.numbers.progress import Progress, named
 
 _SMALLEST, _LARGEST = 2.0**-600, 2.0**600
 
@@ -80,7 +87,7 @@ def spread_bound(language: RunLanguage, *, rate: Fraction, with_prior: bool) -> 
     return math.log(ratio) * (1 + 2.0**-50) + 2 * rounded
 
 
-def loss_by_spread(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+def loss_by_spread(weighting: Weighting, rate: Fraction, _: ProofEffort = ANY) -> ProvedLoss | None:
     """The loss at a rate of exponential weights by Hamming distance, for words of one length; None without a bound."""
     if weighting.with_shorter:
         return None
@@ -102,9 +109,6 @@ def quick_rate(
 ) -> CertifiedRate:
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic ε/2b.
 
-    Answers are cached (`answers`); what comes from the disk is proved once more before it is used: one evaluation
-    instead of a search.
-
     The weights are exponential by Hamming distance, without a balance. A claimed rate is proved in one evaluation; the
     classic rate is the answer where it loses more.
 
@@ -115,26 +119,13 @@ def quick_rate(
     >>> round(float(found.rate), 3), round(float(found.loss), 3), found.how
     (1.782, 2.0, 'exact')
     """
-    covering = shared(weighting)
-    result = _answers.best(
-        (covering.digest, str(epsilon)),
-        least=epsilon / (2 * max(1, covering.farthest)),
-        most=epsilon,
-        search=lambda: _searched(covering, epsilon, progress or silent),
-        prove=lambda rate, _: _proved_anew(covering, rate, epsilon, progress or silent),
-        claimed=claimed,
-        on_disk=not is_listed(covering),
-        written=lambda answer: {"rate": str(answer.rate)},  # the classic one too, or it would be searched for again
-    )
-    return _classic(covering, epsilon) if result is None else result
+    search = _QuickSearch(shared(weighting), epsilon, progress)
+    return search.answer(claimed) or search.of_classic()
 
 
+@remembered(_MOST_PROVED)
 def quick_loss(weighting: Weighting, rate: Fraction) -> ProvedLoss:
     """What a rate of exponential weights by Hamming distance loses: the smallest bound that is proved in seconds."""
-    return _proved.of((weighting.digest, rate), lambda: _quick_loss(weighting, rate))
-
-
-def _quick_loss(weighting: Weighting, rate: Fraction) -> ProvedLoss:
     classic = ProvedLoss(2 * weighting.farthest * rate, "classic")
     if classic.loss == 0:
         return replace(classic, how="exact")
@@ -163,53 +154,47 @@ def shared(weighting: Weighting) -> Weighting:
         return weighting
     if chain_boxes(weighting) is None or wide_windows(weighting) is not None:
         return weighting
-    longer = replace(language, length=covering_length(max(language.length, _SHORTEST_SHARED)))
-    covering = replace(weighting, language=longer, cost=hamming(longer), with_shorter=True)
+    covering = weighting.on_longer(at_least=_SHORTEST_SHARED)
     return weighting if chain_boxes(covering) is None else covering
 
 
-_proved: LastFew[tuple[str, Fraction], ProvedLoss] = LastFew(_MOST_PROVED)
-_answers = Rates(512)
+class _QuickSearch(FalsePosition[ProvedLoss], CertifiedSearch):
+    prover = "bounds"
 
+    def __init__(self, weighting: Weighting, epsilon: Fraction, progress: Progress | None) -> None:
+        super().__init__(weighting, epsilon, progress)
+        self.limit = self.most = epsilon
+        self.slope = max(1, weighting.farthest)
+        self.takes_long = not is_listed(weighting)
+        self.tolerance = _TOLERANCE if self.takes_long else EXACT_TOLERANCE
+        self.evaluations = _EVALUATIONS if self.takes_long else EXACT_EVALUATIONS
 
-def _searched(weighting: Weighting, epsilon: Fraction, progress: Progress) -> CertifiedRate:
-    farthest = max(1, weighting.farthest)
-    tried = 0
-    exact = is_listed(weighting)
-    evaluations = EXACT_EVALUATIONS if exact else _EVALUATIONS
+    def begin(self) -> None:
+        named(self.progress, "calibrating: the first rate")(0, self.evaluations)  # it may take as long as all others
 
-    named(progress, "calibrating: the first rate")(0, evaluations)  # which may take as long as all others
+    def proved(self, rate: Fraction) -> ProvedLoss:
+        return quick_loss(self.weighting, rate)
 
-    def loss_at(rate: Fraction) -> Fraction:
-        nonlocal tried
-        loss, tried = quick_loss(weighting, rate).loss, tried + 1
-        what = f"calibrating: rate {float(rate):.4g} loses {float(loss):.4g} of {float(epsilon):.4g}"
-        named(progress, what)(min(tried, evaluations), evaluations)
-        return loss
+    def learn(self, rate: Fraction, proof: ProvedLoss) -> None:
+        super().learn(rate, proof)
+        what = f"calibrating: rate {float(rate):.4g} loses {float(proof.loss):.4g} of {float(self.epsilon):.4g}"
+        named(self.progress, what)(len(self.tried), self.evaluations)
 
-    result = largest_rate(
-        loss_at,
-        epsilon=epsilon,
-        safe=epsilon / (2 * farthest),
-        slope=farthest,
-        limit=epsilon,
-        tolerance=EXACT_TOLERANCE if exact else _TOLERANCE,
-        evaluations=evaluations,
-    )
-    return _classic(weighting, epsilon) if result is None else _certificate(weighting, result.rate)
+    def of_classic(self) -> CertifiedRate:
+        """It may lose less than ε, too."""
+        return self.certificate(self.classic, self.proved(self.classic))
 
+    def certificate(self, rate: Fraction, proof: ProvedLoss) -> CertifiedRate:
+        """Without a pair of words: none was looked for."""
+        return CertifiedRate(
+            rate, proof.loss, proof.how, max(0.0, float(proof.loss - self.slope * rate)), proof=self.prover
+        )
 
-def _certificate(weighting: Weighting, rate: Fraction) -> CertifiedRate:
-    proved = quick_loss(weighting, rate)
-    return CertifiedRate(rate, proved.loss, proved.how, max(0.0, float(proved.loss - weighting.farthest * rate)))
+    def proved_anew(self, rate: Fraction, entry: Entry) -> CertifiedRate | None:
+        """As for the others; with a word of what takes the time."""
+        named(self.progress, f"proving a cached rate: {float(rate):.4g}")(0, 1)
+        return super().proved_anew(rate, entry)
 
-
-def _classic(weighting: Weighting, epsilon: Fraction) -> CertifiedRate:
-    """The rate that needs no proof, with what is proved of it."""
-    return _certificate(weighting, epsilon / (2 * max(1, weighting.farthest)))
-
-
-def _proved_anew(weighting: Weighting, rate: Fraction, epsilon: Fraction, progress: Progress) -> CertifiedRate | None:
-    """A rate with the loss that is proved for it here and now; None where it loses too much."""
-    named(progress, f"proving a cached rate: {float(rate):.4g}")(0, 1)
-    return _certificate(weighting, rate) if quick_loss(weighting, rate).loss <= epsilon else None
+    def written(self, answer: CertifiedRate) -> Entry:
+        """The classic rate too, or it would be searched for again."""
+        return {"rate": str(answer.rate)}

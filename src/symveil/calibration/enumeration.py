@@ -17,13 +17,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.answers import remembered
 from symveil.calibration.counting_loops import largest_losses, totals_of, weights_by_drop
 from symveil.calibration.limits import LIMITS, CalibrationLimits
-from symveil.calibration.search import ProvedLoss
+from symveil.calibration.search import ANY, ProofEffort, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.languages.run_weights import RunWeights
 from symveil.laws.guarantee import How
-from symveil.numbers.once import LastFew, computed_once
+from symveil.numbers.once import computed_once
 
 _SMALLEST = 2.0**-900
 
@@ -149,13 +150,13 @@ def enumeration(weighting: Weighting) -> Enumeration | None:
     """
     if not is_enumerable(weighting):
         return None
-    return _known.of(weighting.digest, lambda: Enumeration(weighting))
+    return _listed(weighting)
 
 
-def loss_by_enumeration(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+def loss_by_enumeration(weighting: Weighting, rate: Fraction, _: ProofEffort = ANY) -> ProvedLoss | None:
     """The loss at a rate; None where words are too many, or floats cannot hold their prior."""
     every = enumeration(weighting)
     return None if every is None else every.loss(rate)
 
 
-_known: LastFew[str, Enumeration] = LastFew(4)
+_listed = remembered(4)(Enumeration)

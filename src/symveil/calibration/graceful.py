@@ -21,34 +21,31 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Entry, Rates, language_digest
-from symveil.calibration.costs.blocks import LossyPair, root_work
+from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
-from symveil.calibration.costs.pairs import Bracket, Pair, pairs_of_public_words, rate_ruled_out, worse_pair
+from symveil.calibration.costs.pairs import Pair, pairs_of_public_words, rate_ruled_out, worse_pair
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.detours import detour_ratios
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.tables import HalfTables, Worst
 from symveil.calibration.limits import LIMITS, is_compared_by_halves, is_quick_by_halves, splits
+from symveil.calibration.rates import ComparingSearch
 from symveil.calibration.search import (
+    ANY,
     EXACT_EVALUATIONS,
     EXACT_TOLERANCE,
     CertifiedRate,
+    ProofEffort,
     ProvedLoss,
     largest_rate,
-    rounded_down,
 )
 from symveil.calibration.weighting import Weighting
-from symveil.numbers.once import begin_search, computed_once
-from symveil.numbers.progress import Progress, part, silent
-
-FORMAT = "symveil-graceful-1"
-"""Changes with every change of the proof or of the search."""
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress
 
 _LARGEST_RATE = 100
-_EVALUATIONS, _MOST_STOPS = 4, 8
 _SHORT = (1, 2, 3)  # so many differing symbols have the pairs that say up to which rate a proof can be hoped for
 _FIRST_BELOW = Fraction(1, 500)
 _NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pair rules out the search ends; by halves
@@ -58,8 +55,6 @@ _MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
 _QUICK_WINDOW_WORK = 2e7  # windows × edges × steps
 _MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
 _MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
-
-_answers = Rates()
 
 
 def certified_graceful_rate(
@@ -74,8 +69,7 @@ def certified_graceful_rate(
     """A rate at which any two words lose at most `per_position` for every position in which they differ.
 
     None where the model is no chain and has many words, where a proof would take long, and where no rate above the
-    classic one is proved. Answers are cached (`answers`); what comes from the disk is proved again
-    before it is used: one evaluation instead of a search.
+    classic one is proved.
 
     `per_position` is ρ = ε/b. Unless `thorough`, words of many lengths get no certificate that takes minutes for some
     of the lengths; `of_many_lengths` says that there are others: then one proof is made for many of them where there is
@@ -102,25 +96,10 @@ def certified_graceful_rate(
             return None
     if not proof.is_affordable:
         return None
-    covering = proof.weighting
-    most = min(weighting.farthest, covering.farthest)
-    digest = language_digest(covering.language, with_prior=covering.with_prior)
-    reporting = progress or silent
-
-    def prove(rate: Fraction, _: Entry) -> CertifiedRate | None:
-        proved = proof.per_position(rate, per_position, progress=reporting)
-        return None if proved.loss > per_position else _certificate(rate, proved)
-
-    result = _answers.best(
-        (FORMAT, digest, covering.with_prior, covering.balanced, covering.with_shorter, str(per_position)),
-        least=per_position / 2,
-        most=per_position,
-        search=lambda: _searched(proof, per_position, reporting),
-        prove=prove,
-        claimed=claimed,
-    )
+    result = _GracefulSearch(proof, per_position, progress).answer(claimed)
     if result is None or result.how == "classic":
         return None
+    most = min(weighting.farthest, proof.weighting.farthest)
     return replace(result, loss=result.loss * most, ratio_bound=max(0.0, float((result.loss - result.rate) * most)))
 
 
@@ -186,26 +165,22 @@ class GracefulProof:
         rows = rows_needed(self._graph.back, self._graph.earlier, window)
         return rows * len(self._graph.other) * self._graph.steps <= _QUICK_WINDOW_WORK
 
-    def per_position(
-        self, rate: Fraction, most: Fraction, *, to_the_end: bool = True, progress: Progress = silent
-    ) -> ProvedLoss:
+    def per_position(self, rate: Fraction, most: Fraction, effort: ProofEffort = ANY) -> ProvedLoss:
         """What two words lose at a rate for each position: a bound if it is at most `most`, else that is not proved.
 
-        Where the comparison ended at a pair that loses more, `reached` is what that one loses.
-
-        `most` is ρ, which is to be proved. With `to_the_end` all words that are halves are compared, also after some
-        that lose more.
+        `most` is ρ, which is to be proved. Where the effort is to stay within it, comparing words that are halves ends
+        at the first ones that lose more, and `reached` is what those lose.
         """
         if rate > _LARGEST_RATE:
             return ProvedLoss(2 * rate, "classic")
-        result = self._by_halves(rate, most, progress, to_the_end=to_the_end) if self.by_halves else None
+        result = self._by_halves(rate, most, effort) if self.by_halves else None
         if result is None:
-            result = self._by_detours(rate, most, progress) if self._searched > 0 else ProvedLoss(2 * rate, "classic")
+            result = self._by_detours(rate, most, effort) if self._searched > 0 else ProvedLoss(2 * rate, "classic")
         return result
 
     # --- words that are halves -------------------------------------------------------------------
 
-    def _by_halves(self, rate: Fraction, most: Fraction, progress: Progress, *, to_the_end: bool) -> ProvedLoss | None:
+    def _by_halves(self, rate: Fraction, most: Fraction, effort: ProofEffort) -> ProvedLoss | None:
         """Theorem 2.14; None where weights leave the range of floats."""
         weighting = replace(self.weighting, adjacency=self._halves)
         tables = HalfTables(weighting, weighting.weights(rate))
@@ -214,11 +189,11 @@ class GracefulProof:
         cut = splits(weighting.language.length, self._halves, public_start=tables.begin > 0)[1]
         spread = WindowSpread(tables, cut, self._halves + 1)
         comparison, worst = BlockComparison(tables, also=spread.add), Worst()
-        progress(0, 100)
+        effort.report(0.0)
         for share in comparison.compare(worst):
-            progress(int(100 * share), 100)
+            effort.report(share)
             lost = max((Fraction(value) / kind.length for kind, (value, _) in worst.largest_each.items()), default=rate)
-            if not to_the_end and lost > most:
+            if effort.within is not None and lost > effort.within:
                 return ProvedLoss(2 * rate, "classic", pairs=worst.pairs, reached=float(lost))
         widening = Fraction(comparison.rounding(worst.largest_log))
         short = max(
@@ -235,21 +210,21 @@ class GracefulProof:
 
     # --- detours of all lengths ------------------------------------------------------------------
 
-    def _by_detours(self, rate: Fraction, most: Fraction, progress: Progress) -> ProvedLoss:
+    def _by_detours(self, rate: Fraction, most: Fraction, effort: ProofEffort) -> ProvedLoss:
         """Theorem 2.10, and the search over blocks for the short ones that it leaves."""
-        progress(0, 100)
+        effort.report(0.0)
         graph = cost_graph(self.weighting.weights(rate), with_shorter=self.weighting.with_shorter)
         if not graph.is_bounded:
             return ProvedLoss(2 * rate, "classic")
         window = longest_window(graph, patient=True)
         search = BlockSearch(graph, self._searched, largest_step=1.0, window=window)
-        progress(50, 100)
+        effort.report(0.5)
         values = {
             kind: rate + Fraction(ratio) / kind.length if ratio < math.inf else 2 * rate
             for kind, ratio in detour_ratios(graph, search.left, search.right).items()
         }
         values = {kind: min(value, 2 * rate) for kind, value in values.items()}
-        progress(75, 100)
+        effort.report(0.75)
         bound = max((value for value in values.values() if value <= most), default=rate)
         left = sorted((kind for kind, value in values.items() if value > most), key=lambda kind: kind.length)
         too_long = [values[kind] for kind in left if kind.length > self._searched]
@@ -258,32 +233,24 @@ class GracefulProof:
         for number, kind in enumerate(left):
             target = most * kind.length
 
-            def report(share: float, number: int = number) -> None:
-                progress(75 + int(25 * (number + min(share, 1.0)) / len(left)), 100)
+            def of_kind(share: float, number: int = number) -> None:
+                effort.report(0.75 + 0.25 * (number + min(share, 1.0)) / len(left))
 
             result = search.largest(
                 kind,
                 target=float(target) * (1 - 2.0**-40),
                 nodes=_NODES,
                 stop_at=float(target),
-                report=report,
+                report=of_kind,
             )
             if not result.exists:
                 continue
             high = min(Fraction(result.high), 2 * rate * kind.length) if result.high < math.inf else 2 * target
             bound = max(bound, high / kind.length)
             if bound > most:
-                return ProvedLoss(bound, "certified", pairs=_words(search, self.weighting, result.pair))
+                words = None if result.pair is None else result.pair.words(graph)
+                return ProvedLoss(bound, "certified", pairs=() if words is None else (words,))
         return ProvedLoss(bound, "certified")
-
-
-def _words(search: BlockSearch, weighting: Weighting, pair: LossyPair | None) -> tuple[Pair, ...]:
-    """The pair that a search ended with, if it is one of two words of the language."""
-    graph, language = search.graph, weighting.language
-    if pair is None or (graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own):
-        return ()
-    lead = (int(graph.symbol[pair.start]),) if language.public_start and language.length else ()
-    return ((np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)),)
 
 
 # --- few words -------------------------------------------------------------------------------------
@@ -325,39 +292,64 @@ def _rate_of_few_words(weighting: Weighting, per_position: Fraction, claimed: Fr
 # --- the search for a rate -------------------------------------------------------------------------
 
 
-def _searched(proof: GracefulProof, per_position: Fraction, progress: Progress) -> CertifiedRate:
-    """The largest rate that a few evaluations prove; of `loss` and `ratio_bound` what one position loses."""
-    begin_search("a graceful rate")
-    bracket = Bracket(replace(proof.weighting, adjacency=1), per_position)
-    bracket.limit = _ruled_out(proof.weighting, per_position, _likely_pairs(proof.weighting, per_position))
-    rate = rounded_down(bracket.limit * (1 - _FIRST_BELOW))
-    missed: list[tuple[Fraction, Fraction]] = []
-    stops, number = 0, 0
-    while number < _EVALUATIONS:
-        lowest, highest = bracket.lowest, bracket.highest
-        if highest <= lowest * (1 + _NEAR[proof.by_halves]):
-            break
-        if not lowest < rate < highest:
-            rate = rounded_down((lowest + highest) / 2)
-        reporting = part(progress, 100 * number, 100 * (number + 1), of=100 * _EVALUATIONS)
-        result = proof.per_position(rate, per_position, to_the_end=stops >= _MOST_STOPS, progress=reporting)
-        stopped = result.reached < math.inf
-        lost = Fraction(result.reached) if stopped else result.loss
-        stops, number = stops + stopped, number + (not stopped)
-        if result.loss <= per_position:
-            bracket.succeed(rate, result)
-            rate = rounded_down((rate + highest) / 2)
-            continue
-        if bracket.best is None and lost >= 2 * rate:  # nothing is known of it, and less at smaller rates
-            break
-        worse = [worse_pair(_of(proof.weighting, pair), rate, pair)[1] for pair in result.pairs]
-        bracket.limit = min(bracket.limit, _ruled_out(proof.weighting, per_position, worse))
-        bracket.fail(rate)
-        missed.append((rate, lost - per_position))
-        rate = rounded_down(bracket.limit * (1 - _FIRST_BELOW) if bracket.limit < rate else _below(missed))
-    if bracket.best is None:
-        return CertifiedRate(per_position / 2, per_position, "classic", float(per_position / 2))
-    return replace(_certificate(*bracket.best), ruled_out=float(bracket.limit))
+class _GracefulSearch(ComparingSearch):
+    """Of `loss` and `ratio_bound` it says what one position loses; ε is ρ."""
+
+    prover, what = "graceful", "a graceful rate"
+    evaluations, most_stops = 4, 8
+
+    def __init__(self, proof: GracefulProof, per_position: Fraction, progress: Progress | None) -> None:
+        super().__init__(replace(proof.weighting, adjacency=1), per_position, progress)
+        self.most = per_position
+        self._proof = proof
+
+    def begin(self) -> None:
+        super().begin()
+        self._not_above(_likely_pairs(self._proof.weighting, self.epsilon))
+
+    def _not_above(self, pairs: list[Pair]) -> None:
+        """No rate is of use at which one of the pairs loses more than ρ for each position."""
+        limit = self.epsilon
+        for pair in pairs:
+            alone = _of(self._proof.weighting, pair)
+            limit = rate_ruled_out(alone, self.epsilon * alone.adjacency, [pair], limit, digits=3)
+        self.limit = min(self.limit, limit)
+
+    def proved(self, rate: Fraction) -> ProvedLoss:
+        effort = ProofEffort(within=self.epsilon if self.may_stop else None, report=self.report)
+        return self._proof.per_position(rate, self.epsilon, effort)
+
+    def learn(self, rate: Fraction, proof: ProvedLoss) -> None:
+        super().learn(rate, proof)
+        if proof.loss > self.epsilon:
+            self._not_above([worse_pair(_of(self._proof.weighting, pair), rate, pair)[1] for pair in proof.pairs])
+
+    def next_rate(self) -> Fraction | None:
+        highest, wanted = self.highest, self.limit * (1 - _FIRST_BELOW)
+        missed = [(rate, _lost(proof) - self.epsilon) for rate, proof in self.tried if proof.loss > self.epsilon]
+        if self.tried and self.tried[-1][1].loss <= self.epsilon:
+            wanted = (self.lowest + highest) / 2
+        elif missed:
+            rate, excess = missed[-1]
+            if (
+                self.best is None and excess + self.epsilon >= 2 * rate
+            ):  # nothing is known of it, and less at smaller rates
+                return None
+            wanted = wanted if self.limit < rate else _below(missed)
+        if self.completed >= self.evaluations or highest <= self.lowest * (1 + _NEAR[self._proof.by_halves]):
+            return None
+        return self.inside(wanted)
+
+    def certificate(self, rate: Fraction, proof: ProvedLoss) -> CertifiedRate:
+        ruled_out = float(self.limit) if self.tried else None  # else no pairs were looked for
+        return CertifiedRate(
+            rate, proof.loss, "certified", max(0.0, float(proof.loss - rate)), ruled_out=ruled_out, proof=self.prover
+        )
+
+
+def _lost(proof: ProvedLoss) -> Fraction:
+    """What a rate that failed loses, or the pair that ended its comparison."""
+    return Fraction(proof.reached) if proof.reached < math.inf else proof.loss
 
 
 def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
@@ -373,10 +365,6 @@ def _below(missed: list[tuple[Fraction, Fraction]]) -> Fraction:
     return rate - excess / slope * Fraction(11, 10) if len(missed) > 1 else rate - excess / slope
 
 
-def _certificate(rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
-    return CertifiedRate(rate, proved.loss, "certified", max(0.0, float(proved.loss - rate)))
-
-
 def _of(weighting: Weighting, pair: Pair) -> Weighting:
     """The same weights, with the words of a pair just adjacent."""
     return replace(weighting, adjacency=int((pair[0] != pair[1]).sum()), with_shorter=False)
@@ -386,12 +374,3 @@ def _likely_pairs(weighting: Weighting, per_position: Fraction) -> list[Pair]:
     """Words that differ in a few places and lose much, result from public ones."""
     near = [replace(weighting, adjacency=most, with_shorter=False) for most in _SHORT if most <= weighting.farthest]
     return [pair for each in near for pair in pairs_of_public_words(each, per_position)]
-
-
-def _ruled_out(weighting: Weighting, per_position: Fraction, pairs: list[Pair]) -> Fraction:
-    """A rate at which one of the pairs loses more than ρ for each position; ρ where none does."""
-    limit = per_position
-    for pair in pairs:
-        alone = _of(weighting, pair)
-        limit = rate_ruled_out(alone, per_position * alone.adjacency, [pair], limit, digits=3)
-    return limit

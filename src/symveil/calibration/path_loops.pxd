@@ -1,3 +1,4 @@
+from symveil.calibration.costs.step_loops cimport Arcs
 from symveil.numbers.compiled cimport (
     INFINITY, Bools, Floats, FloatTable, Ints, IntTable, NewFloatBox, NewFloats, NewFloatTable, NewInts, NewIntTable,
 )

@@ -32,6 +32,7 @@ import numpy as np
 from symveil.numbers.compiled import built_from
 
 if not cython.compiled:
+    from symveil.calibration.costs.step_loops import Arcs
     from symveil.numbers.compiled import (
         INFINITY,
         Bools,
@@ -66,28 +67,19 @@ def _power(base: cython.double, exponent: cython.longlong) -> cython.double:
 
 
 @cython.cclass
-class Arcs:
-    """The arcs of a graph, forwards with their weights and backwards; the virtual start, or −1; where words may end."""
+class Ways:
+    """The arcs of a graph in both directions; the virtual start, or −1; where words may end."""
 
-    first: Ints
-    other: Ints
-    weight: Floats
-    back_first: Ints
-    back_other: Ints
+    ahead: Arcs
+    behind: Arcs
     start: cython.longlong
     accepting: Bools
 
-    def __init__(
-        self, first: Ints, other: Ints, weight: Floats, back_first: Ints, back_other: Ints, start: cython.longlong,
-        accepting: Bools,
-    ) -> None:  # fmt: skip
-        self.first, self.other, self.weight = first, other, weight
-        self.back_first, self.back_other, self.start, self.accepting = back_first, back_other, start, accepting
+    def __init__(self, ahead: Arcs, behind: Arcs, start: cython.longlong, accepting: Bools) -> None:
+        self.ahead, self.behind, self.start, self.accepting = ahead, behind, start, accepting
 
     def __reduce__(self) -> tuple[Any, ...]:
-        forwards = np.asarray(self.first), np.asarray(self.other), np.asarray(self.weight)
-        backwards = np.asarray(self.back_first), np.asarray(self.back_other)
-        return Arcs, (*forwards, *backwards, self.start, np.asarray(self.accepting))
+        return Ways, (self.ahead, self.behind, self.start, np.asarray(self.accepting))
 
 
 @cython.cclass
@@ -154,7 +146,7 @@ class Blocks:
     `keys` and `results` hold what paths touch, one after the other; `joined_keys` and `joined` what the last one does.
     """
 
-    arcs: Arcs
+    ways: Ways
     powers: Powers
     boxes: Boxes
     decay: cython.double
@@ -181,12 +173,12 @@ class Blocks:
     most: cython.double
 
     def __init__(
-        self, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double, excess: cython.double,
+        self, ways: Ways, powers: Powers, boxes: Boxes, decay: cython.double, excess: cython.double,
         slack: cython.double, final: cython.bint, length: cython.longlong,
     ) -> None:  # fmt: skip
-        self.arcs, self.powers, self.boxes = arcs, powers, boxes
+        self.ways, self.powers, self.boxes = ways, powers, boxes
         self.decay, self.excess, self.slack, self.final, self.length = decay, excess, slack, final, length
-        size = len(arcs.first) - 1
+        size = len(ways.ahead.first) - 1
         self.size = size
         self.values, self.seen = np.zeros(size), np.full(size, -1.0)
         self.states, self.spare = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -286,9 +278,9 @@ def _weights_after(
 
     The last step of an inner block leads out of it and is not compared with the path.
     """
-    first: Ints = blocks.arcs.first
-    other: Ints = blocks.arcs.other
-    weight: Floats = blocks.arcs.weight
+    first: Ints = blocks.ways.ahead.first
+    other: Ints = blocks.ways.ahead.other
+    weight: Floats = blocks.ways.ahead.weight
     values: NewFloats = blocks.values
     seen: NewFloats = blocks.seen
     states: NewInts = blocks.states
@@ -509,9 +501,9 @@ def _largest_of(
     begin: NewInts, end: NewInts, bounds: NewFloatBox, ratio: cython.double,
 ) -> cython.double:  # fmt: skip
     """`ratio`, raised by each pair of these paths after a; before the state `only`, if that is not −1."""
-    first: Ints = blocks.arcs.first
-    other: Ints = blocks.arcs.other
-    accepting: Bools = blocks.arcs.accepting
+    first: Ints = blocks.ways.ahead.first
+    other: Ints = blocks.ways.ahead.other
+    accepting: Bools = blocks.ways.accepting
     valid_after: Bools = blocks.boxes.valid_after
     everything: FloatTable = blocks.boxes.everything
     length, slack, size = blocks.length, blocks.slack, blocks.size
@@ -593,9 +585,9 @@ def _glance(
     most: NewFloats, least: NewFloats, reached: NewInts,
 ) -> cython.longlong:  # fmt: skip
     """For each state after these paths: the largest and the smallest of what they add, and how many there are."""
-    first: Ints = blocks.arcs.first
-    other: Ints = blocks.arcs.other
-    accepting: Bools = blocks.arcs.accepting
+    first: Ints = blocks.ways.ahead.first
+    other: Ints = blocks.ways.ahead.other
+    accepting: Bools = blocks.ways.accepting
     valid_after: Bools = blocks.boxes.valid_after
     final: cython.bint = blocks.final
     e: cython.longlong
@@ -623,15 +615,15 @@ def _glance(
 
 
 @cython.cfunc
-def _paths_beside(kind: cython.longlong, arcs: Arcs, state: cython.longlong, length: cython.longlong) -> Any:
+def _paths_beside(kind: cython.longlong, ways: Ways, state: cython.longlong, length: cython.longlong) -> Any:
     """The paths of blocks that begin after this state; FROM_START: that end before it."""
     if kind == FROM_START:
-        return _paths_from(arcs.back_first, arcs.back_other, state, length, arcs.start)[:, ::-1].copy()
-    return _paths_from(arcs.first, arcs.other, state, length, arcs.start)
+        return _paths_from(ways.behind.first, ways.behind.other, state, length, ways.start)[:, ::-1].copy()
+    return _paths_from(ways.ahead.first, ways.ahead.other, state, length, ways.start)
 
 
 def largest_ratio(
-    kind: cython.longlong, group: Ints, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double,
+    kind: cython.longlong, group: Ints, ways: Ways, powers: Powers, boxes: Boxes, decay: cython.double,
     excess: cython.double, length: cython.longlong, slack: cython.double,
 ) -> float:  # fmt: skip
     """The largest Z(v)/Z(w) over a group of blocks; 0 where there are none.
@@ -643,15 +635,15 @@ def largest_ratio(
     Most pairs need no more than a glance: Z = E + X with E ≥ `everything` common to both, so the
     ratio is at most (E + X_q)/(E + X_p) at the smallest E, if it is above 1 at all.
     """
-    blocks = Blocks(arcs, powers, boxes, decay, excess, slack, kind == FINAL, length)
+    blocks = Blocks(ways, powers, boxes, decay, excess, slack, kind == FINAL, length)
     ratio: cython.double = 0.0
     widest: cython.longlong = 1
     for state in range(blocks.size):
-        if state != arcs.start:
-            widest = max(widest, arcs.first[state + 1] - arcs.first[state])
+        if state != ways.start:
+            widest = max(widest, ways.ahead.first[state + 1] - ways.ahead.first[state])
     for h in range(len(group)):
-        paths: IntTable = _paths_beside(kind, arcs, group[h], length)
-        a: cython.longlong = arcs.start if kind == FROM_START else group[h]
+        paths: IntTable = _paths_beside(kind, ways, group[h], length)
+        a: cython.longlong = ways.start if kind == FROM_START else group[h]
         only: cython.longlong = group[h] if kind == FROM_START else -1
         count: cython.longlong = len(paths)
         begin: NewInts = np.full(count, -1)
@@ -665,22 +657,22 @@ def largest_ratio(
 
 
 def glanced_ratio(
-    kind: cython.longlong, group: Ints, arcs: Arcs, powers: Powers, boxes: Boxes, decay: cython.double,
+    kind: cython.longlong, group: Ints, ways: Ways, powers: Powers, boxes: Boxes, decay: cython.double,
     excess: cython.double, length: cython.longlong, slack: cython.double,
 ) -> float:  # fmt: skip
     """As `largest_ratio`, without looking at pairs: the largest E + X over the smallest, between the same ends.
 
     Looser, but in proportion to the number of paths and not to its square: for long blocks.
     """
-    blocks = Blocks(arcs, powers, boxes, decay, excess, slack, kind == FINAL, length)
+    blocks = Blocks(ways, powers, boxes, decay, excess, slack, kind == FINAL, length)
     size = blocks.size
     ratio: cython.double = 0.0
     most: NewFloats = np.empty(size)
     least: NewFloats = np.empty(size)
     reached: NewInts = np.empty(size, np.int64)
     for h in range(len(group)):
-        paths: IntTable = _paths_beside(kind, arcs, group[h], length)
-        a: cython.longlong = arcs.start if kind == FROM_START else group[h]
+        paths: IntTable = _paths_beside(kind, ways, group[h], length)
+        a: cython.longlong = ways.start if kind == FROM_START else group[h]
         only: cython.longlong = group[h] if kind == FROM_START else -1
         with cython.nogil:
             _glance(blocks, paths, len(paths), a, only, most, least, reached)
@@ -702,9 +694,10 @@ def raised_ratio(
     none, nothing, table = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 0))
     starts = np.zeros(low.shape[1] + 1, np.int64)
     nowhere = np.zeros(0, np.bool_)
-    arcs = Arcs(starts, none, nothing, none, none, -1, nowhere)
+    arcs = Arcs(starts, none, nothing)
+    ways = Ways(arcs, arcs, -1, nowhere)
     powers = Powers(np.zeros((0, 0), np.int64), none, nothing, none, none, nothing, table)
-    blocks = Blocks(arcs, powers, Boxes(low, high, table, table, nowhere, table), 1.0, 0.0, slack, True, 0)
+    blocks = Blocks(ways, powers, Boxes(low, high, table, table, nowhere, table), 1.0, 0.0, slack, True, 0)
     blocks.keys, blocks.results = np.concatenate([keys_p, keys_q]), np.concatenate([values_p, values_q])
     many: cython.longlong = len(keys_p)
     return _raised(blocks, ratio, 0, many, many, many + len(keys_q), 0, 0, everything)

@@ -126,9 +126,16 @@ class Weighting:
         alike = self.cost.is_hamming and not self.with_prior and not self.balanced
         if not (chain and apart and alike and 0 < self.adjacency <= language.length):
             return self
+        return self.on_longer()
+
+    def on_longer(self, *, at_least: int = 0) -> Weighting:
+        """The same weights by Hamming distance on words of the next length of the ladder, and on all shorter ones.
+
+        Itself where words end before.
+        """
         try:
-            longer = replace(language, length=covering_length(language.length))
-        except ModelError:  # its words end before
+            longer = replace(self.language, length=covering_length(max(self.language.length, at_least)))
+        except ModelError:
             return self
         cost = hamming(longer)
         if self.cost.period > 1:

@@ -22,21 +22,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from symveil.calibration.costs.graph import Booleans, Integers
+from symveil.calibration.answers import remembered
+from symveil.calibration.costs.graph import Booleans, Integers, differences_after
 from symveil.calibration.limits import LIMITS
-from symveil.calibration.search import ProvedLoss
+from symveil.calibration.search import ANY, ProofEffort, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_ratios
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
-from symveil.numbers.once import LastFew
 
 _MOST_POSITIONS = 100_000_000
 _FEW_SYMBOLS = 12
 _MANY_PAIRS = 4000
 _MOST_WINDOWS = 3000
 _MOST_RATIOS = 10_000_000
-_FARTHEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,24 +89,18 @@ def window_loss(search: WindowSearch, rate: Fraction) -> Fraction:
     return loss
 
 
+@remembered(8)
 def wide_windows(weighting: Weighting) -> WindowSearch | None:
     """The windows of a weighting, where they are affordable and, for a chain, wide enough to beat blocks."""
-
-    def made() -> tuple[WindowSearch | None]:
-        search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
-        narrow = search is not None and search.width <= weighting.farthest
-        return (None if narrow and weighting.language.graph.state_is_symbol else search,)
-
-    return _known.of(weighting.digest, made)[0]
+    search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
+    narrow = search is not None and search.width <= weighting.farthest
+    return None if narrow and weighting.language.graph.state_is_symbol else search
 
 
-def loss_by_windows(weighting: Weighting, rate: Fraction) -> ProvedLoss | None:
+def loss_by_windows(weighting: Weighting, rate: Fraction, _: ProofEffort = ANY) -> ProvedLoss | None:
     """The loss at a rate of exponential weights by Hamming distance, for words of one length; None without windows."""
     search = None if weighting.with_shorter else wide_windows(weighting)
     return None if search is None else ProvedLoss(window_loss(search, rate), "certified")
-
-
-_known: LastFew[str, tuple[WindowSearch | None]] = LastFew(8)
 
 
 def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
@@ -249,17 +242,13 @@ def _least_differences(language: RunLanguage, farthest: int) -> list[Integers] |
     symbols = language.largest_distance
     if graph.edge_count**2 > 4_000_000 or graph.edge_count**2 * symbols > 200_000_000:
         return None
-    now = np.full((size, size), _FARTHEST, dtype=np.int64)
+    now = np.full((size, size), farthest + 1, dtype=np.int64)
     for start in language.secret_starts:
         now[start, start] = 0
-    source = graph.source
     differ = (graph.symbol[:, None] != graph.symbol[None, :]).astype(np.int64)
     layers, least = [now], now.copy()
     for _ in range(symbols):
-        cost = now[source[:, None], source[None, :]] + differ
-        before, now = now, np.full((size, size), _FARTHEST, dtype=np.int64)
-        np.minimum.at(now, (graph.target[:, None], graph.target[None, :]), cost)
-        now[now > farthest] = _FARTHEST
+        before, now = now, differences_after(now, graph.source, graph.target.astype(np.int64), differ, farthest + 1)
         if symbols <= _FEW_SYMBOLS:
             layers.append(now)
             continue

@@ -40,24 +40,10 @@ class NearStates(Moves):
     """Moves of vectors over balls: see `balls.Balls`."""
 
     def __init__(
-        self,
-        first: Ints,
-        other: Ints,
-        weight: Floats,
-        back: Ints,
-        earlier: Ints,
-        earlier_weight: Floats,
-        kappa: FloatTable,
-        following: IntTable,
-        metric_at: Ints,
-        ball_first: Ints,
-        ball_state: Ints,
-        ball_level: ShortTable,
-        far: Floats,
-        leaving: Floats,
-        spread: cython.double,
-    ) -> None:
-        super().__init__(first, other, weight, back, earlier, earlier_weight, kappa, following, metric_at)
+        self, ahead: Arcs, behind: Arcs, kappa: FloatTable, following: IntTable, metric_at: Ints, ball_first: Ints,
+        ball_state: Ints, ball_level: ShortTable, far: Floats, leaving: Floats, spread: cython.double,
+    ) -> None:  # fmt: skip
+        super().__init__(ahead, behind, kappa, following, metric_at)
         self.ball_first, self.ball_state, self.ball_level = ball_first, ball_state, ball_level
         self.far, self.leaving, self.spread = far, leaving, spread
         row = np.repeat(np.arange(self.size), np.diff(ball_first))

@@ -21,9 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from symveil.calibration.costs.block_loops import Paths, Prices
-from symveil.calibration.costs.graph import Booleans, CostGraph, Integers
+from symveil.calibration.costs.graph import Booleans, CostGraph, Integers, differences_after
 from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import offsets
+from symveil.models.alphabet import Codes
 
 _MOST_PATHS = 3_000_000
 _MOST_PAIRS = 4e8
@@ -264,17 +265,13 @@ def differences(graph: CostGraph, adjacency: int) -> tuple[list[Integers], list[
     before = [np.full((graph.size, graph.size), beyond)]
     before[0][graph.starts, graph.starts] = 0
     for step in range(1, graph.steps + 1):
-        layer = np.full((graph.size, graph.size), beyond)
-        cost = np.minimum(before[-1][source[:, None], source[None, :]] + differ, beyond)
-        np.minimum.at(layer, (graph.other[:, None], graph.other[None, :]), cost)
+        layer = differences_after(before[-1], source, graph.other, differ, beyond)
         layer[~np.logical_and.outer(graph.live[step], graph.live[step])] = beyond
         before.append(layer)
     last = graph.live[graph.steps]
     after = [np.where(np.logical_and.outer(last, last), 0, beyond)]
     for step in range(graph.steps - 1, -1, -1):
-        layer = np.full((graph.size, graph.size), beyond)
-        cost = np.minimum(after[-1][graph.other[:, None], graph.other[None, :]] + differ, beyond)
-        np.minimum.at(layer, (source[:, None], source[None, :]), cost)
+        layer = differences_after(after[-1], graph.other, source, differ, beyond)
         layer[~np.logical_and.outer(graph.live[step], graph.live[step])] = beyond
         after.append(layer)
     return before, after[::-1]
@@ -376,6 +373,14 @@ class LossyPair:
     own: tuple[int, ...]
     other: tuple[int, ...]
     log_ratio: float
+
+    def words(self, graph: CostGraph) -> tuple[Codes, Codes] | None:
+        """Both as codes, a public first symbol included; None where they are shorter than the language's words."""
+        if graph.padding is not None and int(graph.symbol[graph.padding]) in self.own:
+            return None
+        language = graph.weights.language
+        lead = (int(graph.symbol[self.start]),) if language.public_start and language.length else ()
+        return np.array(lead + self.own, dtype=np.int32), np.array(lead + self.other, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)

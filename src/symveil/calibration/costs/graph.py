@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.costs.step_loops import EveryState
+from symveil.calibration.costs.step_loops import Arcs, EveryState
 from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.swap_costs import live_states
@@ -84,12 +84,12 @@ class CostGraph:
     def moves(self) -> EveryState:
         """As the loops over all states take it."""
         kappa, following, _ = self.automaton
-        return EveryState(*self.edges, kappa, following, self.metric_at, self.symbol, self.levels)
+        return EveryState(*self.arcs, kappa, following, self.metric_at, self.symbol, self.levels)
 
     @property
-    def edges(self) -> tuple[Integers, Integers, Floats, Integers, Integers, Floats]:
-        """As loops take them: ahead, then backwards."""
-        return self.first, self.other, self.weight, self.back, self.earlier, self.earlier_weight
+    def arcs(self) -> tuple[Arcs, Arcs]:
+        """The edges as loops take them: ahead, and backwards."""
+        return Arcs(self.first, self.other, self.weight), Arcs(self.back, self.earlier, self.earlier_weight)
 
     @computed_once
     def widest(self) -> int:
@@ -194,6 +194,17 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
         is_chain=is_chain,
         padding=padding,
     )
+
+
+def differences_after(now: Integers, source: Integers, target: Integers, differ: Integers, beyond: int) -> Integers:
+    """How many differences two words need at least to be in x and in y one step later; no more than `beyond`.
+
+    `differ[e, f]` is 1 where the edges e and f, from `source` to `target`, have different symbols.
+    """
+    after = np.full_like(now, beyond)
+    cost = np.minimum(now[source[:, None], source[None, :]] + differ, beyond)
+    np.minimum.at(after, (target[:, None], target[None, :]), cost)
+    return after
 
 
 def _first_symbols(weights: RunWeights) -> Booleans:

@@ -212,7 +212,7 @@ class LocalSearch(BlockValues):
         self._noted: dict[Kind, float] = {}  # the bound of the pair that words were made of
         kappa, following, phase = graph.automaton
         self._moves = NearStates(
-            *graph.edges, kappa, following, graph.metric_at, balls.first, balls.state, balls.level, balls.far,
+            *graph.arcs, kappa, following, graph.metric_at, balls.first, balls.state, balls.level, balls.far,
             balls.leaving, balls.spread,
         )  # fmt: skip
         self.left, self.right = at_once(lambda forwards: self._boxes(forwards=forwards, phase=phase), (True, False))

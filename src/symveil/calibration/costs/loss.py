@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
-from symveil.calibration.costs.blocks import Kind, LossyPair, Outcome, kinds, root_work, total_over_blocks, worths
+from symveil.calibration.costs.blocks import Kind, Outcome, kinds, root_work, total_over_blocks, worths
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch, balls_within, has_balls
@@ -21,11 +19,9 @@ from symveil.calibration.costs.pairs import Pair, pair_losses
 from symveil.calibration.costs.search import BlockSearch
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
 from symveil.calibration.limits import LIMITS
-from symveil.calibration.search import ProvedLoss
+from symveil.calibration.search import ANY, ProofEffort, ProvedLoss
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
-from symveil.models.alphabet import Codes
-from symveil.numbers.progress import Progress, silent
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
 _MOST_NODES = 20_000
@@ -40,21 +36,10 @@ SOME_EVALUATIONS = 6  # over balls: where a rate takes a minute on 100,000 state
 FEW_EVALUATIONS = 3
 
 
-def proved_loss(
-    weighting: Weighting,
-    rate: Fraction,
-    *,
-    epsilon: Fraction | None = None,
-    nodes: int | None = None,
-    patient: bool = False,
-    progress: Progress | None = None,
-) -> ProvedLoss:
+def proved_loss(weighting: Weighting, rate: Fraction, effort: ProofEffort = ANY) -> ProvedLoss:
     """A proved bound on the loss at a rate, and the loss of the worst pair of words found on the way.
 
-    The rate is η of exponential weights, or the height of a staircase's steps. With ε the search ends as soon as it has
-    proved that the loss is at most that, or found a pair above it. `nodes` is how many nodes may be split for each kind
-    of block: any number is sound, 0 too; None: as many as take some seconds. `patient`: boxes may take half a minute,
-    to know more of the words around a block (`can_be_patient`).
+    The rate is η of exponential weights, or the height of a staircase's steps.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -71,24 +56,11 @@ def proved_loss(
     enumerated = loss_by_enumeration(weighting, rate)
     if enumerated is not None:
         return replace(enumerated, loss=min(enumerated.loss, 2 * weighting.drops * rate))
-    return searched_loss(weighting, rate, epsilon=epsilon, nodes=nodes, patient=patient, progress=progress)
+    return searched_loss(weighting, rate, effort)
 
 
-def searched_loss(
-    weighting: Weighting,
-    rate: Fraction,
-    *,
-    epsilon: Fraction | None = None,
-    nodes: int | None = None,
-    patient: bool = False,
-    window: int | None = None,
-    radius: int | None = None,
-    progress: Progress | None = None,
-) -> ProvedLoss:
-    """As `proved_loss`, by boxes and blocks however few the words are.
-
-    With windows of a given length, if any; over balls of a given radius, if any and if the graph has balls.
-    """
+def searched_loss(weighting: Weighting, rate: Fraction, effort: ProofEffort = ANY) -> ProvedLoss:
+    """As `proved_loss`, by boxes and blocks however few the words are."""
     classic = 2 * weighting.drops * rate
     if classic == 0:
         return ProvedLoss(classic, "exact")
@@ -99,19 +71,20 @@ def searched_loss(
         return ProvedLoss(classic, "classic")
     search: BlockSearch | LocalSearch
     step = float(weighting.largest_step)
-    if radius is None and _is_small(graph, weighting.adjacency):
-        window = longest_window(graph, patient=patient) if window is None else window
+    nodes = effort.nodes
+    if effort.radius is None and _is_small(graph, weighting.adjacency):
+        window = longest_window(graph, patient=effort.patient) if effort.window is None else effort.window
         search = BlockSearch(graph, weighting.adjacency, largest_step=step, window=window)
         work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
-        work *= _PATIENCE if patient else 1
+        work *= _PATIENCE if effort.patient else 1
         nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
     else:
-        near = None if weighting.with_shorter else balls_within(graph, radius)
+        near = None if weighting.with_shorter else balls_within(graph, effort.radius)
         if near is None:
             return ProvedLoss(classic, "classic")
         search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
         nodes = _NODES_OF_A_PAIR if nodes is None else nodes
-    return _searched(weighting, rate, search, classic, epsilon, nodes, progress or silent)
+    return _searched(weighting, rate, search, classic, replace(effort, nodes=nodes))
 
 
 def _is_small(graph: CostGraph, adjacency: int) -> bool:
@@ -155,10 +128,9 @@ def _searched(
     rate: Fraction,
     search: BlockSearch | LocalSearch,
     classic: Fraction,
-    epsilon: Fraction | None,
-    nodes: int,
-    progress: Progress,
+    effort: ProofEffort,
 ) -> ProvedLoss:
+    epsilon = effort.within
     steep = weighting.cost.period > 1
     fixed = weighting.drops * rate if steep else Fraction(0)
     share = -math.inf if epsilon is None else float(epsilon - fixed) / weighting.farthest
@@ -172,14 +144,14 @@ def _searched(
         result = search.largest(
             kind,
             target=_target(weighting, kind, share, outcomes, search.graph.steps) if share > 0 else -math.inf,
-            nodes=nodes,
+            nodes=effort.nodes or 0,
             stop_at=math.inf if epsilon is None else float(epsilon - fixed),
             tolerance=tolerance,
-            report=_within(progress, number, len(listed)),
+            report=_within(effort.report, number, len(listed)),
         )
         outcomes[kind] = result
-        if result.pair is not None and not _is_shorter(search.graph, result.pair):
-            words = _codes(search, result.pair)
+        words = None if result.pair is None else result.pair.words(search.graph)
+        if words is not None:
             pairs.append((float(pair_losses(weighting, rate, words[0][None, :], words[1][None, :])[0]), words))
         if epsilon is not None and pairs and pairs[-1][0] > epsilon:
             reached = float(fixed) + result.high * weighting.farthest / kind.length  # about: as many as fit
@@ -216,18 +188,6 @@ def _target(weighting: Weighting, kind: Kind, share: float, outcomes: Mapping[Ki
     return target * (1 - 2.0**-40)
 
 
-def _within(progress: Progress, number: int, of: int) -> Callable[[float], None]:
+def _within(report: Callable[[float], None], number: int, of: int) -> Callable[[float], None]:
     """Progress of one kind of block as a part of all of them."""
-    return lambda share: progress(int(100 * (number + min(share, 1.0))), 100 * of)
-
-
-def _is_shorter(graph: CostGraph, pair: LossyPair) -> bool:
-    """Whether the words have less symbols than the longest ones that are looked at."""
-    return graph.padding is not None and int(graph.symbol[graph.padding]) in pair.own
-
-
-def _codes(search: BlockSearch | LocalSearch, pair: LossyPair) -> tuple[Codes, Codes]:
-    """The two words as codes, a public first symbol included."""
-    language = search.graph.weights.language
-    lead = (int(search.graph.symbol[pair.start]),) if language.public_start and language.length else ()
-    return np.array(lead + pair.own, dtype=np.int32), np.array(lead + pair.other, dtype=np.int32)
+    return lambda share: report((number + min(share, 1.0)) / of)

@@ -16,14 +16,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
+from symveil.calibration.answers import remembered
+from symveil.calibration.search import rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
 from symveil.languages.run_laws import log_totals
 from symveil.languages.runs import RunLanguage
 from symveil.laws.protection import public_words
 from symveil.models.alphabet import Codes
-from symveil.numbers.once import LastFew
 from symveil.numbers.progress import listener, silent
 
 Floats = NDArray[np.float64]
@@ -33,9 +33,6 @@ _ROUNDS = 12
 _MOST_CANDIDATES = 4000
 _MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
 _PUBLIC_WORDS = 3
-
-_known: LastFew[tuple[object, ...], list[Pair]] = LastFew(16)
-"""Pairs of public words: first the choice of a mechanism needs them, then its certificate."""
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
@@ -89,9 +86,10 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     >>> [int((one != two).sum()) for one, two in pairs_of_public_words(weighting, Fraction(2))]
     [1, 1, 1]
     """
-    return list(_known.of((weighting.digest, rate), lambda: _pairs_of_public_words(weighting, rate)))
+    return list(_pairs_of_public_words(weighting, rate))
 
 
+@remembered(16)  # first the choice of a mechanism needs them, then its certificate
 def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
     words = public_words(weighting.language, _PUBLIC_WORDS)
     progress = listener("looking for words that lose much") or silent
@@ -166,71 +164,3 @@ def is_feasible(language: RunLanguage, codes: Codes) -> NDArray[np.bool_]:
         there &= keys[edge] == wanted
         state = np.where(there, graph.target[edge], graph.start).astype(np.int64)
     return np.asarray(there & graph.accepting[state])
-
-
-class Bracket:
-    """The rates between which the largest one lies that keeps a budget, as far as it is known."""
-
-    def __init__(self, weighting: Weighting, epsilon: Fraction) -> None:
-        self.weighting, self.epsilon = weighting, epsilon
-        self.classic = epsilon / (2 * weighting.drops)
-        self.limit = epsilon / weighting.drops
-        """No rate above it is of use: some adjacent words differ by that much, unless they are found not to."""
-        self.pairs: list[Pair] = []
-        self.best: tuple[Fraction, ProvedLoss] | None = None
-        self.failed: Fraction | None = None
-        self._last_limit: tuple[Fraction, list[Pair], Fraction] | None = None  # from these pairs
-
-    def succeed(self, rate: Fraction, proved: ProvedLoss) -> None:
-        """Remember what is proved of a rate that keeps the budget, if it is the largest one."""
-        if self.best is None or rate >= self.best[0]:
-            self.best = (rate, proved)
-
-    def fail(self, rate: Fraction) -> None:
-        """Remember a rate that was not proved to keep the budget."""
-        self.failed = rate if self.failed is None else min(self.failed, rate)
-
-    @property
-    def lowest(self) -> Fraction:
-        """The largest rate that is proved."""
-        return self.classic if self.best is None else self.best[0]
-
-    @property
-    def highest(self) -> Fraction:
-        """The smallest rate that was not proved, or is ruled out."""
-        return self.ruled_out() if self.failed is None else min(self.ruled_out(), self.failed)
-
-    def ruled_out(self) -> Fraction:
-        """A rate at which a known pair loses ε, to four digits; the limit where no pair does below it."""
-        if self._last_limit is not None:  # asked for at every step, and it takes some losses
-            limit, pairs, result = self._last_limit
-            if limit == self.limit and [*map(id, pairs)] == [*map(id, self.pairs)]:
-                return result
-        result = rate_ruled_out(self.weighting, self.epsilon, self.pairs, self.limit)
-        self._last_limit = (self.limit, [*self.pairs], result)
-        return result
-
-    def losses_at(self, rate: Fraction) -> list[float]:
-        """What each known pair loses at a rate, in floats."""
-        if not self.pairs:
-            return []
-        words, others = (np.stack(each) for each in zip(*self.pairs, strict=True))
-        return [float(loss) for loss in pair_losses(self.weighting, rate, words, others)]
-
-    def rules_out(self, rate: Fraction) -> bool:
-        """Whether a known pair loses more than the budget at a rate."""
-        return max(self.losses_at(rate), default=0.0) > self.epsilon
-
-    def certificate(self, rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
-        """What is proved of a rate, with the worst of the known pairs."""
-        losses = self.losses_at(rate)
-        worst = max(range(len(losses)), key=lambda k: losses[k]) if losses else None
-        return CertifiedRate(
-            rate=rate,
-            loss=proved.loss,
-            how=proved.how,
-            ratio_bound=max(0.0, float(proved.loss - self.weighting.drops * rate)),
-            worst_found=proved.worst_found if worst is None else max(losses[worst], proved.worst_found),
-            ruled_out=float(self.ruled_out()),
-            worst_pair=None if worst is None else self.pairs[worst],
-        )

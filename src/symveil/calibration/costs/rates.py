@@ -1,7 +1,7 @@
 """The largest rate found whose proved loss stays within the budget, and the rate that a found pair rules out.
 
 See docs/theory/certificates.md, *Refinement*. The rate that is returned was proved by itself. Pairs of words that were
-found on the way say how much can be left (`Bracket`).
+found on the way say how much can be left (`calibration.rates`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Entry, Rates
+from symveil.calibration.answers import Entry
 from symveil.calibration.certify import quick_loss, quick_rate
 from symveil.calibration.costs.loss import (
     FEW_EVALUATIONS,
@@ -21,15 +21,13 @@ from symveil.calibration.costs.loss import (
     proved_loss,
     rates_that_can_be_tried,
 )
-from symveil.calibration.costs.pairs import Bracket, Pair, is_feasible, pairs_of_public_words, worse_pair
+from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
+from symveil.calibration.rates import CertifiedSearch
+from symveil.calibration.search import CertifiedRate, ProofEffort, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
-from symveil.numbers.once import begin_search, computed_once
-from symveil.numbers.progress import Progress, part, silent
-
-FORMAT = "symveil-cost-certificate-8"
-"""Changes with every change of the proofs or of the search."""
+from symveil.numbers.once import computed_once
+from symveil.numbers.progress import Progress
 
 _CLOSE = Fraction(1, 250)
 _FIRST_AWAY = Fraction(1, 80)  # how far below the rate that a pair rules out the first proof is tried
@@ -45,8 +43,6 @@ _MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 _HARDLY_WORTH = Fraction(3, 2)  # times the classic rate can be won at most: not worth minutes where one proof failed
 
-_answers = Rates()
-
 
 def certify_cost(
     weighting: Weighting,
@@ -61,8 +57,7 @@ def certify_cost(
     """The largest rate found whose proved loss is at most `epsilon`; never below the classic one.
 
     Both ends are known: `loss` is proved, `worst_found` is what a pair of words really loses at that rate, and at
-    `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate. Answers are kept in memory and, where
-    they took long, on disk (`answers`); what comes from the disk is proved once more before it is used.
+    `ruled_out` a pair of words loses ε, so that no proof can reach a larger rate.
 
     `nodes` is as in `proved_loss`. At most `evaluations` rates are tried; on large graphs and adjacencies fewer, so
     that it takes minutes, not hours. A claimed rate is proved in one evaluation, with longer windows of words where
@@ -78,28 +73,26 @@ def certify_cost(
     """
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-    search = _RateSearch(weighting, epsilon, nodes, progress or silent)
-    result = _answers.best(
-        (FORMAT, weighting.digest, str(epsilon), nodes, evaluations),
-        least=search.classic,
-        most=epsilon * 1000,
-        search=lambda: search.run(evaluations),
-        prove=lambda rate, entry: search.proved_anew(rate, entry or {"windows": "long" if long_windows else "short"}),
-        claimed=claimed,
-        on_disk=not is_enumerable(weighting),
-        written=search.written,
-    )
-    return weighting.classic(epsilon) if result is None else result
+    search = _BlockSearch(weighting, epsilon, progress, nodes=nodes, evaluations=evaluations, patient=long_windows)
+    return search.answer(claimed) or weighting.classic(epsilon)
 
 
-class _RateSearch(Bracket):
-    def __init__(self, weighting: Weighting, epsilon: Fraction, nodes: int | None, progress: Progress) -> None:
-        super().__init__(weighting, epsilon)
-        self._nodes = nodes
-        self._progress = progress
-        self._evaluated, self._evaluations = 0, 1
+class _BlockSearch(CertifiedSearch):
+    prover, what = "blocks", "a rate, by blocks"
+
+    def __init__(
+        self, weighting: Weighting, epsilon: Fraction, progress: Progress | None, *,
+        nodes: int | None, evaluations: int, patient: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(weighting, epsilon, progress)
+        self._nodes, self._most_evaluations = nodes, evaluations
+        self._evaluations = 0  # so many rates are tried at most, once a search begins
+        self._claimed_patient = patient
+        self.takes_long = not is_enumerable(weighting)
         self._patient = False  # whether longer windows are used
-        self._stalled = 0  # how many proofs failed with a bound that is the classic one
+        self._failures, self._stalled = 0, 0  # how many proofs failed, and with a bound that is the classic one
+        self._guess: Fraction | None = None  # the next rate, by what was missing at the last one
+        self._away = min(_FIRST_AWAY, _FIRST_BELOW / self.limit)  # how far below the limit it is, at least
 
     # --- searching -------------------------------------------------------------------------------
 
@@ -108,90 +101,92 @@ class _RateSearch(Bracket):
         """How many rates can be tried in minutes."""
         return rates_that_can_be_tried(self.weighting)
 
-    def run(self, evaluations: int) -> CertifiedRate:
-        """The best rate that so many evaluations prove."""
-        begin_search("a rate, by blocks")
-        evaluations = min(evaluations, self._possible)
-        self._evaluations = evaluations + 1  # the classic rate is looked at last, if nothing else was proved
+    @property
+    def _are_few(self) -> bool:
+        return self._possible <= FEW_EVALUATIONS
+
+    def begin(self) -> None:
+        self._evaluations = min(self._most_evaluations, self._possible)
+        self.expected = self._evaluations + 1  # the classic rate is looked at last, if nothing else was proved
         self._begin_with_older_certificate()
-        if self._possible <= FEW_EVALUATIONS:
-            return self._with_few(evaluations)
-        if self._nodes != 0:
+        if not self._are_few and self._nodes != 0:
             self.pairs += pairs_of_public_words(self.weighting, self.limit)
-        away, guess, failures = min(_FIRST_AWAY, _FIRST_BELOW / self.limit), None, 0
-        for _ in range(evaluations):
-            limit, lowest, highest = self.ruled_out(), self.lowest, self.highest
-            near = highest <= lowest * (1 + _NEAR_ENOUGH)
-            if near and (self.failed is not None or self.best is None or highest <= lowest + _SO_NEAR):
-                break
-            if self._is_hopeless(failures):
-                break
-            rate = rounded_down(limit * (1 - away) if guess is None else min(guess, limit * (1 - away)))
-            if rate >= highest or rate <= lowest * (1 + _CLOSE / 4):  # between what is proved and what could not be
-                rate = rounded_down((lowest + highest) / 2)
-            result, guess = self._evaluate(rate), None
-            if result.loss <= self.epsilon:
-                self.succeed(rate, result)
-                if self.failed is None:
-                    away /= 8
-            elif not self.rules_out(rate):  # not proved; a pair that was found lowers the limit instead
-                if result.stalled and self._can_be_patient():
-                    self._patient, guess = True, rate  # once more
-                    continue
-                self.fail(rate)
-                failures += 1
-                self._stalled += result.stalled and self._nodes != 0
-                away = min(away * _FARTHER, Fraction(1, 2))
-                if result.reached < 2 * self.epsilon:  # the bound nearly falls with the rate
-                    # where only some can be tried, farther below each time
-                    below = _CLOSE / 2 * (2 ** (failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
-                    guess = rate * (self.epsilon / Fraction(result.reached)) * (1 - below)
-        return self._result()
 
-    def _can_be_patient(self) -> bool:
-        """Whether longer windows are left to be tried; without nodes to split they tell no more."""
-        return not self._patient and self._nodes != 0 and can_be_patient(self.weighting)
+    def next_rate(self) -> Fraction | None:
+        if len(self.tried) >= self._evaluations:
+            return None
+        return self._next_of_few() if self._are_few else self._next_of_many()
 
-    def _is_hopeless(self, failures: int = 0) -> bool:
-        """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
+    def proved(self, rate: Fraction) -> ProvedLoss:
+        return self._evaluate(rate, refine=bool(self.tried) or not self._are_few)
 
-        Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
-        smaller rates, which have less to win, fare no better.
-        """
-        if self.best is not None:
-            return False
-        enough = 1 if self.ruled_out() <= _LITTLE * self.classic else _MOST_STALLED
-        return failures >= _MOST_FAILURES or self._stalled >= enough
+    def learn(self, rate: Fraction, proof: ProvedLoss) -> None:
+        self._guess = None
+        if proof.loss <= self.epsilon:
+            self.succeed(rate, proof)
+            if self.failed is None:
+                self._away /= 8
+        elif self._are_few:
+            self.fail(rate, proof)
+            if proof.reached < _FAR * self.epsilon:
+                self._guess = rate * (self.epsilon / Fraction(proof.reached)) * (1 - _CLOSE / 2)
+        elif self.rules_out(rate):
+            return  # the pair that was found lowers the limit instead
+        elif proof.stalled and self._can_be_patient():
+            self._patient, self._guess = True, rate  # once more
+        else:
+            self.fail(rate, proof)
+            self._failures += 1
+            self._stalled += proof.stalled and self._nodes != 0
+            self._away = min(self._away * _FARTHER, Fraction(1, 2))
+            if proof.reached < 2 * self.epsilon:  # the bound nearly falls with the rate
+                # where only some can be tried, farther below each time
+                below = _CLOSE / 2 * (2 ** (self._failures - 1) if self._possible <= SOME_EVALUATIONS else 1)
+                self._guess = rate * (self.epsilon / Fraction(proof.reached)) * (1 - below)
 
-    def _with_few(self, evaluations: int) -> CertifiedRate:
+    def _next_of_many(self) -> Fraction | None:
+        limit, lowest, highest = self.ruled_out(), self.lowest, self.highest
+        near = highest <= lowest * (1 + _NEAR_ENOUGH)
+        if near and (self.failed is not None or self.best is None or highest <= lowest + _SO_NEAR):
+            return None
+        if self._is_hopeless():
+            return None
+        below = limit * (1 - self._away)
+        rate = self.inside(below if self._guess is None else min(self._guess, below))
+        return rate if rate > lowest * (1 + _CLOSE / 4) else rounded_down((lowest + highest) / 2)
+
+    def _next_of_few(self) -> Fraction | None:
         """Where each evaluation takes minutes: first next to the limit, which large budgets allow, without refinement.
 
         If that fails, what was missing says where to go on; without a word of that, between what is proved and what
         could not be. Nowhere, where nothing was learned (`_is_hopeless`: boxes are narrowest at the largest rate), or a
         pair was found that leaves little to be won.
         """
-        guess: Fraction | None = None
-        for number in range(evaluations):
-            lowest, highest = self.lowest, self.highest
-            if highest <= lowest * (1 + (_CLOSE * 4 if self.best is None else _CLOSE_ENOUGH)):
-                break
-            if number == 0:
-                rate = highest * (1 - _NEXT_TO)
-            elif guess is not None and lowest * (1 + _CLOSE) < guess < highest * (1 - _CLOSE):
-                rate = guess
-            else:
-                rate = lowest + (highest - lowest) * (Fraction(1, 2) if number > 1 else _FIRST_OF_FEW)
-            rate = rounded_down(rate)
-            result, guess = self._evaluate(rate, refine=number > 0), None
-            if result.loss <= self.epsilon:
-                self.succeed(rate, result)
-            else:
-                self.fail(rate)
-                if self.best is None and (result.stalled or self.ruled_out() <= _HARDLY_WORTH * self.classic):
-                    break
-                if result.reached < _FAR * self.epsilon:
-                    guess = rate * (self.epsilon / Fraction(result.reached)) * (1 - _CLOSE / 2)
-        return self._result()
+        lowest, highest = self.lowest, self.highest
+        if highest <= lowest * (1 + (_CLOSE * 4 if self.best is None else _CLOSE_ENOUGH)):
+            return None
+        if not self.tried:
+            return rounded_down(highest * (1 - _NEXT_TO))
+        if self.best is None and (self.tried[-1][1].stalled or self.ruled_out() <= _HARDLY_WORTH * self.classic):
+            return None
+        if self._guess is not None and lowest * (1 + _CLOSE) < self._guess < highest * (1 - _CLOSE):
+            return rounded_down(self._guess)
+        return rounded_down(lowest + (highest - lowest) * (_FIRST_OF_FEW if len(self.tried) == 1 else Fraction(1, 2)))
+
+    def _can_be_patient(self) -> bool:
+        """Whether longer windows are left to be tried; without nodes to split they tell no more."""
+        return not self._patient and self._nodes != 0 and can_be_patient(self.weighting)
+
+    def _is_hopeless(self) -> bool:
+        """Whether the classic rate is the answer: several rates failed, or nothing was learned from some of them.
+
+        Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
+        smaller rates, which have less to win, fare no better.
+        """
+        return self.best is None and (self._failures >= _MOST_FAILURES or self._learns_nothing())
+
+    def _learns_nothing(self) -> bool:
+        return self._stalled >= (1 if self.ruled_out() <= _LITTLE * self.classic else _MOST_STALLED)
 
     def _begin_with_older_certificate(self) -> None:
         """Exponential weights by Hamming distance have a certificate of their own: never end below it."""
@@ -204,12 +199,8 @@ class _RateSearch(Bracket):
 
     def _evaluate(self, rate: Fraction, *, refine: bool = True) -> ProvedLoss:
         nodes = self._nodes if refine or self._nodes is not None else _FEW_NODES
-        begin = 1000 * self._evaluated
-        report = part(self._progress, begin, begin + 1000, of=1000 * self._evaluations)
-        result = proved_loss(
-            self.weighting, rate, epsilon=self.epsilon, nodes=nodes, patient=self._patient, progress=report
-        )
-        self._evaluated = min(self._evaluated + 1, self._evaluations - 1)
+        effort = ProofEffort(within=self.epsilon, nodes=nodes, patient=self._patient, report=self.report)
+        result = proved_loss(self.weighting, rate, effort)
         if result.farthest is not None and 0 < result.farthest < self.weighting.farthest:
             period, largest = self.weighting.cost.period, result.farthest * self.weighting.largest_step
             if period == 1:
@@ -230,18 +221,21 @@ class _RateSearch(Bracket):
 
     # --- answers ---------------------------------------------------------------------------------
 
-    def _result(self) -> CertifiedRate:
-        if self.best is None and (self._possible < MOST_EVALUATIONS or self._is_hopeless()):
-            # another evaluation would take minutes, or tell nothing
-            return self.certificate(self.classic, ProvedLoss(self.epsilon, "classic"))
-        if self.best is None:
-            result = self._evaluate(self.classic)
-            return self.certificate(self.classic, replace(result, loss=min(result.loss, self.epsilon)))
-        return self.certificate(*self.best)
+    @property
+    def question(self) -> tuple[object, ...]:
+        return (*super().question, self._nodes, self._most_evaluations)
 
-    def certificate(self, rate: Fraction, proved: ProvedLoss) -> CertifiedRate:
+    def of_classic(self) -> CertifiedRate:
+        """It may lose less than ε, too."""
+        proof = ProvedLoss(self.epsilon, "classic")
+        if self._possible == MOST_EVALUATIONS and not self._learns_nothing():  # else it takes minutes, or tells nothing
+            result = self._evaluate(self.classic)
+            proof = replace(result, loss=min(result.loss, self.epsilon))
+        return self.certificate(self.classic, proof)
+
+    def certificate(self, rate: Fraction, proof: ProvedLoss) -> CertifiedRate:
         """With how long the windows were that the proof took."""
-        return replace(super().certificate(rate, proved), proof="long blocks" if self._patient else "blocks")
+        return replace(super().certificate(rate, proof), proof="long blocks" if self._patient else "blocks")
 
     def written(self, answer: CertifiedRate) -> Entry:
         """What is written of an answer: all that it takes to prove it once more."""
@@ -259,7 +253,8 @@ class _RateSearch(Bracket):
         if rate == self.classic and (self._possible < MOST_EVALUATIONS or entry.get("how") == "classic"):
             self.pairs += self._cached_pair(entry.get("pair", ""))
             return self.certificate(rate, ProvedLoss(self.epsilon, "classic"))
-        self._patient = entry.get("windows") == "long" and can_be_patient(self.weighting)
+        long = entry.get("windows") == "long" if entry else self._claimed_patient
+        self._patient = long and can_be_patient(self.weighting)
         result = self._evaluate(rate)
         if result.loss > self.epsilon and rate == self.classic:
             result = ProvedLoss(self.epsilon, "classic", result.worst_found, result.pairs)

@@ -33,25 +33,14 @@ class Arcs:
 class Moves:
     """The edges in both directions, and what the cost automaton does: κ and the next phase of each level and phase."""
 
-    def __init__(
-        self,
-        first: Ints,
-        other: Ints,
-        weight: Floats,
-        back: Ints,
-        earlier: Ints,
-        earlier_weight: Floats,
-        kappa: FloatTable,
-        following: IntTable,
-        metric_at: Ints,
-    ) -> None:
-        self.ahead, self.behind = Arcs(first, other, weight), Arcs(back, earlier, earlier_weight)
+    def __init__(self, ahead: Arcs, behind: Arcs, kappa: FloatTable, following: IntTable, metric_at: Ints) -> None:
+        self.ahead, self.behind = ahead, behind
         self.kappa, self.following, self.metric_at = kappa, following, metric_at
-        self.size, self.phases = len(first) - 1, kappa.shape[1]
+        self.size, self.phases = len(ahead.first) - 1, kappa.shape[1]
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        edges = *self.ahead.__reduce__()[1], *self.behind.__reduce__()[1]
-        return Moves, (*edges, np.asarray(self.kappa), np.asarray(self.following), np.asarray(self.metric_at))
+        automaton = np.asarray(self.kappa), np.asarray(self.following), np.asarray(self.metric_at)
+        return Moves, (self.ahead, self.behind, *automaton)
 
 
 @cython.cclass
@@ -59,20 +48,10 @@ class EveryState(Moves):
     """Moves of vectors over all states: the symbol of each, and the level of each symbol against each other one."""
 
     def __init__(
-        self,
-        first: Ints,
-        other: Ints,
-        weight: Floats,
-        back: Ints,
-        earlier: Ints,
-        earlier_weight: Floats,
-        kappa: FloatTable,
-        following: IntTable,
-        metric_at: Ints,
-        symbol: Ints,
+        self, ahead: Arcs, behind: Arcs, kappa: FloatTable, following: IntTable, metric_at: Ints, symbol: Ints,
         levels: ShortBox,
-    ) -> None:
-        super().__init__(first, other, weight, back, earlier, earlier_weight, kappa, following, metric_at)
+    ) -> None:  # fmt: skip
+        super().__init__(ahead, behind, kappa, following, metric_at)
         self.symbol, self.levels = symbol, levels
         self.width = self.size * self.phases
 

@@ -13,39 +13,30 @@ worse ones, and they say which rate to try next. What is returned was proved by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 
-from symveil.calibration.answers import Entry, Rates
 from symveil.calibration.costs.blocks import total_over_blocks
-from symveil.calibration.costs.pairs import Bracket, pair_losses, pairs_of_public_words, worse_pair
+from symveil.calibration.costs.pairs import pair_losses, pairs_of_public_words, worse_pair
 from symveil.calibration.halves.blocks import BlockComparison
 from symveil.calibration.halves.positions import PositionsComparison, TooLight
 from symveil.calibration.halves.tables import HalfTables, Worst
-from symveil.calibration.search import CertifiedRate, ProvedLoss, rounded_down
+from symveil.calibration.rates import ComparingSearch
+from symveil.calibration.search import ANY, CertifiedRate, ProofEffort, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
-from symveil.numbers.once import begin_search
 from symveil.numbers.progress import Progress
 
 _TWO_POSITIONS = 2
 
 
-def loss_by_halves(
-    weighting: Weighting,
-    rate: Fraction,
-    *,
-    epsilon: Fraction | None = None,
-    report: Callable[[float], None] | None = None,
-) -> ProvedLoss | None:
+def loss_by_halves(weighting: Weighting, rate: Fraction, effort: ProofEffort = ANY) -> ProvedLoss | None:
     """The loss at a rate from the blocks of all pairs of words; None where weights leave the range of floats.
 
-    `halves_work` of the weighting is affordable. With ε the search ends at the first block that alone is above it: the
-    classic bound, with `reached` as what the block is worth, and its words. `report` gets the share of the work that is
-    done.
+    `halves_work` of the weighting is affordable. Where it is to stay within ε it ends at the first block that alone is
+    above it: the classic bound, with `reached` as what the block is worth, and its words.
 
     >>> import symveil as sv
     >>> from symveil.languages.costs import hamming
@@ -61,27 +52,26 @@ def loss_by_halves(
     if not tables.is_bounded:
         return None
     if weighting.adjacency == _TWO_POSITIONS and tables.costs_alike:
-        if PositionsComparison.is_narrow(tables, float(classic / 2 if epsilon is None else epsilon)):
+        if PositionsComparison.is_narrow(tables, float(classic / 2 if effort.within is None else effort.within)):
             with suppress(TooLight):
-                return _compared(PositionsComparison(tables, narrow=True), tables, rate, epsilon, report or _silent)
-        return _compared(PositionsComparison(tables, narrow=False), tables, rate, epsilon, report or _silent)
-    return _compared(BlockComparison(tables), tables, rate, epsilon, report or _silent)
+                return _compared(PositionsComparison(tables, narrow=True), tables, rate, effort)
+        return _compared(PositionsComparison(tables, narrow=False), tables, rate, effort)
+    return _compared(BlockComparison(tables), tables, rate, effort)
 
 
 def _compared(
     comparison: BlockComparison | PositionsComparison,
     tables: HalfTables,
     rate: Fraction,
-    epsilon: Fraction | None,
-    report: Callable[[float], None],
+    effort: ProofEffort,
 ) -> ProvedLoss:
     weighting, worst = tables.weighting, Worst()
     steep = weighting.cost.period > 1
     fixed = weighting.drops * rate
-    most = math.inf if epsilon is None else float(epsilon - fixed if steep else epsilon)
-    report(0.0)
+    most = math.inf if effort.within is None else float(effort.within - fixed if steep else effort.within)
+    effort.report(0.0)
     for share in comparison.compare(worst):
-        report(share)
+        effort.report(share)
         if worst.value > most:
             reached = worst.value + (float(fixed) if steep else 0.0)
             return ProvedLoss(2 * fixed, "classic", pairs=worst.pairs[:1], reached=reached)
@@ -99,25 +89,14 @@ def _compared(
     return ProvedLoss(min(bound, 2 * fixed), how if bound < 2 * fixed else "classic", max(losses), pairs)
 
 
-def _silent(_: float) -> None:
-    """A progress callback that does nothing."""
-
-
-_TOLERANCE, _EVALUATIONS = Fraction(1, 250), 5
-_MOST_STOPS = {1: 6, 2: 2}  # rates that a pair rules out before all are compared, by b; 1 where blocks are added up
-
-FORMAT = "symveil-meeting-3"
-"""Changes with every change of the proof or of the search."""
-
-_answers = Rates()
+_TOLERANCE = Fraction(1, 250)
+_MOST_STOPS = {1: 6, 2: 2}  # by b; 1 where blocks are added up
 
 
 def rate_by_halves(
     weighting: Weighting, *, epsilon: Fraction, progress: Progress | None = None, claimed: Fraction | None = None
 ) -> CertifiedRate | None:
     """The largest rate found whose loss is at most `epsilon`; None where nothing above the classic one was proved.
-
-    Answers are kept in memory and on disk (`answers`); what comes from the disk is proved once more before it is used.
 
     `halves_work` of the weighting is affordable. A claimed rate is proved in one evaluation.
 
@@ -130,87 +109,53 @@ def rate_by_halves(
     """
     if weighting.drops == 0:
         return weighting.classic(epsilon)
-
-    bracket = Bracket(weighting, epsilon)
-
-    def prove(rate: Fraction, _: Entry) -> CertifiedRate | None:
-        result = loss_by_halves(weighting, rate, epsilon=epsilon)
-        if result is None or result.loss > epsilon:
-            return None
-        bracket.pairs += result.pairs
-        return bracket.certificate(rate, result)
-
-    answer = _answers.best(
-        (FORMAT, weighting.digest, str(epsilon)),
-        least=bracket.classic,
-        most=epsilon * 1000,
-        search=lambda: _searched(bracket, progress),
-        prove=prove,
-        claimed=claimed,
-    )
+    answer = _HalvesSearch(weighting, epsilon, progress).answer(claimed)
     return None if answer is None or answer.how == "classic" else answer
 
 
-def _searched(bracket: Bracket, progress: Progress | None) -> CertifiedRate:
-    weighting, epsilon = bracket.weighting, bracket.epsilon
-    known: dict[Fraction, ProvedLoss] = {}
-    reported, stops = 0, 0
-    most_stops = _MOST_STOPS.get(weighting.adjacency, 1)
+class _HalvesSearch(ComparingSearch):
+    prover, what = "halves", "a rate, all pairs of words compared"
 
-    def proved(rate: Fraction) -> ProvedLoss:
-        done = min(len(known), _EVALUATIONS - 1)
+    def begin(self) -> None:
+        super().begin()
+        self.most_stops = _MOST_STOPS.get(self.weighting.adjacency, 1)
+        self.pairs = pairs_of_public_words(self.weighting, self.limit)
 
-        def report(share: float) -> None:
-            nonlocal reported
-            reported = max(reported, int(1000 * (done + share)))
-            if progress is not None:
-                progress(reported, 1000 * _EVALUATIONS)
+    def proved(self, rate: Fraction) -> ProvedLoss:
+        effort = ProofEffort(within=self.epsilon if self.may_stop else None, report=self.report)
+        result = loss_by_halves(self.weighting, rate, effort)
+        return ProvedLoss(2 * self.weighting.drops * rate, "classic") if result is None else result
 
-        result = loss_by_halves(weighting, rate, epsilon=epsilon if stops < most_stops else None, report=report)
-        known[rate] = ProvedLoss(2 * weighting.drops * rate, "classic") if result is None else result
-        return known[rate]
-
-    begin_search("a rate, all pairs of words compared")
-    bracket.pairs = pairs_of_public_words(weighting, bracket.limit)
-    rate = rounded_down(max(bracket.ruled_out(), bracket.classic) * (1 - _TOLERANCE / 4))
-    completed = 0
-    while completed < _EVALUATIONS:
-        result = proved(rate)
-        stopped = result.reached < math.inf
-        completed, stops = completed + (not stopped), stops + stopped
-        if stopped:  # at the first pair, which leads to worse ones
-            bracket.pairs += [worse_pair(weighting, rate, pair)[1] for pair in result.pairs]
+    def learn(self, rate: Fraction, proof: ProvedLoss) -> None:
+        super().learn(rate, proof)
+        if proof.reached < math.inf:  # at the first pair, which leads to worse ones
+            self.pairs += [worse_pair(self.weighting, rate, pair)[1] for pair in proof.pairs]
         else:
-            bracket.pairs += result.pairs
-        if result.loss <= epsilon:
-            bracket.succeed(rate, result)
-        else:
-            bracket.fail(rate)
-        if result.how == "classic" and not result.pairs:
-            break
-        ruled_out, lowest, highest = bracket.ruled_out(), bracket.lowest, bracket.highest
-        spent = Fraction(0) if bracket.best is None else bracket.best[1].loss
-        if highest <= lowest * (1 + _TOLERANCE) or spent >= epsilon * (1 - _TOLERANCE / 2):
-            break
-        wanted = _wanted(known, rate, ruled_out, epsilon)
-        rate = rounded_down(min(wanted, ruled_out) * (1 - _TOLERANCE / 4))
-        if not lowest < rate < highest:
-            rate = rounded_down((lowest + highest) / 2)
-    return weighting.classic(epsilon) if bracket.best is None else bracket.certificate(*bracket.best)
+            self.pairs += proof.pairs
 
+    def next_rate(self) -> Fraction | None:
+        ruled_out = self.ruled_out()
+        if not self.tried:
+            return rounded_down(max(ruled_out, self.classic) * (1 - _TOLERANCE / 4))
+        rate, result = self.tried[-1]
+        if self.completed >= self.evaluations or (result.how == "classic" and not result.pairs):
+            return None
+        spent = Fraction(0) if self.best is None else self.best[1].loss
+        if self.highest <= self.lowest * (1 + _TOLERANCE) or spent >= self.epsilon * (1 - _TOLERANCE / 2):
+            return None
+        return self.inside(min(self._wanted(rate, result), ruled_out) * (1 - _TOLERANCE / 4))
 
-def _wanted(known: dict[Fraction, ProvedLoss], rate: Fraction, ruled_out: Fraction, epsilon: Fraction) -> Fraction:
-    """The rate to try after this one: what the worst pair leaves where nothing else counts, else where a line leads."""
-    result = known[rate]
-    if result.reached < math.inf:
-        return ruled_out if ruled_out < rate else rate * epsilon / Fraction(result.reached)
-    near = float(result.loss) - result.worst_found <= float(_TOLERANCE / 4) * float(
-        epsilon
-    )  # what is proved, a pair loses
-    if result.how == "exact" or result.loss == 0 or near:
-        return ruled_out
-    line = _on_a_line([(each, of.loss) for each, of in known.items() if of.how == "certified"], epsilon)
-    return rate * epsilon / result.loss if line is None else line
+    def _wanted(self, rate: Fraction, result: ProvedLoss) -> Fraction:
+        """What the worst pair leaves, where nothing else counts; else where a line leads."""
+        ruled_out = self.ruled_out()
+        if result.reached < math.inf:
+            return ruled_out if ruled_out < rate else rate * self.epsilon / Fraction(result.reached)
+        # what is proved, a pair loses
+        near = float(result.loss) - result.worst_found <= float(_TOLERANCE / 4) * float(self.epsilon)
+        if result.how == "exact" or result.loss == 0 or near:
+            return ruled_out
+        line = _on_a_line([(each, of.loss) for each, of in self.tried if of.how == "certified"], self.epsilon)
+        return rate * self.epsilon / result.loss if line is None else line
 
 
 def _on_a_line(points: list[tuple[Fraction, Fraction]], epsilon: Fraction) -> Fraction | None:
