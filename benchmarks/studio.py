@@ -27,19 +27,24 @@ _FLAGS = [
 ]  # fmt: skip
 _PATIENCE = 150_000  # ms: loops are compiled on a new machine
 
-# Moves the slider as a hand would, waits for the cards of that ε and for the next frame to be drawn.
+# Moves the slider as a hand would, waits for cards of that ε and for the next frame to be drawn: any cards, and those
+# that are final. Both times are returned.
 _MOVE = """async (epsilon) => {
   const slider = document.getElementById('release-epsilon');
-  const done = () => document.querySelector(`#panel-release .cards[data-epsilon="${epsilon}"] figure svg`);
+  const cards = `#panel-release .cards[data-epsilon="${epsilon}"]`;
   const began = performance.now();
   slider.value = epsilon;
   slider.dispatchEvent(new Event('input', {bubbles: true}));
-  while (!done()) {
-    if (performance.now() - began > 60000) throw new Error(`no picture for ${epsilon} within a minute`);
-    await new Promise((next) => setTimeout(next, 1));
+  const seconds = [];
+  for (const wanted of [`${cards} figure svg`, `${cards}:not([data-preliminary]) figure svg`]) {
+    while (!document.querySelector(wanted)) {
+      if (performance.now() - began > 60000) throw new Error(`no picture for ${epsilon} within a minute`);
+      await new Promise((next) => setTimeout(next, 1));
+    }
+    await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+    seconds.push((performance.now() - began) / 1000);
   }
-  await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
-  return (performance.now() - began) / 1000;
+  return seconds;
 }"""
 
 
@@ -62,7 +67,7 @@ def slider(effort: Effort) -> Iterator[Row]:
         fresh = [page.evaluate(_MOVE, value) for value in effort.of(("9.3", "1.3", "8.7"), ("9.3",))]
         page.wait_for_selector('#panel-release[data-prepared="all"]', timeout=_PATIENCE)
         values = [f"{value / 10:g}" for value in effort.of(range(30, 70, 2), range(40, 46, 2))]
-        moves = [page.evaluate(_MOVE, value) for value in values]
+        moves = [page.evaluate(_MOVE, value)[0] for value in values]
         browser.close()
         seconds = _command_line(command_line)
     ordered = sorted(moves)
@@ -79,12 +84,22 @@ def slider(effort: Effort) -> Iterator[Row]:
     )
     yield Row(
         name=f"{_NAME}: an ε that was not prepared",
-        ours=statistics.median(fresh),
+        ours=statistics.median(shown for shown, _ in fresh),
+        peer=peer,
+        peer_time=seconds,
+        quantity="seconds",
+        limit=BAR,
+        unit="move",
+        note="a preliminary answer at the published rate",
+    )
+    yield Row(
+        name=f"{_NAME}: the same, until its guarantee is proved",
+        ours=statistics.median(proved for _, proved in fresh),
         peer=peer,
         peer_time=seconds,
         quantity="seconds",
         unit="move",
-        note="the guarantee is proved while one waits",
+        note="it begins when the slider has rested for a quarter of a second",
     )
 
 

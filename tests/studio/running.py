@@ -136,7 +136,7 @@ class Watched:
     def answered(self, panel: str, **marks: str) -> dict[str, str]:
         """Wait for an answer of a panel, with these marks; its marks."""
         wanted = "".join(f'[data-{name}="{value}"]' for name, value in marks.items())
-        found = self.page.locator(f"#panel-{panel} .cards{wanted}")
+        found = self.page.locator(f"#panel-{panel} .cards:not([data-preliminary]){wanted}")
         found.first.wait_for(state="visible", timeout=PATIENCE)
         return dict(found.first.evaluate("element => ({...element.dataset})"))
 

@@ -64,6 +64,13 @@ def spin(file: str, progress: Progress) -> None:
         pass
 
 
+def count_for_a_minute(seconds: float, progress: Progress) -> str:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        progress(1, 2)
+    return "counted"
+
+
 def die(progress: Progress) -> None:
     os._exit(3)
 
@@ -159,3 +166,27 @@ def test_what_waits_is_stopped_at_once(tmp_path: Path) -> None:
             worker.close()
 
     in_a_loop(run())
+
+
+def test_a_task_gives_way_and_leaves_the_process_alive() -> None:
+    async def run() -> None:
+        worker = Worker()
+        before = await worker.run(own_number)
+        handle = TaskHandle(None)
+        slow = asyncio.create_task(worker.run(count_for_a_minute, 60.0, handle=handle))
+        while handle.pipe is None:
+            await asyncio.sleep(0.01)
+        handle.give_way()
+        handle.give_way()  # the second one comes when nothing runs any more
+        with pytest.raises(StoppedError):
+            await asyncio.wait_for(slow, 30)
+        assert await worker.run(count_for_a_minute, 0.3) == "counted"  # and stops nothing else
+        assert await worker.run(own_number) == before
+        handle.give_way()  # it has ended: nothing happens
+        worker.close()
+
+    in_a_loop(run())
+
+
+def own_number(progress: Progress) -> int:
+    return os.getpid()

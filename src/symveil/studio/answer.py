@@ -22,7 +22,8 @@ class Answer:
     """The report, the JSON document and the table of an answer; `marks` are what tests and links look for.
 
     `document`, `columns` and `rows` can be downloaded; `secret` says that the report shows a secret word; `controls`
-    are ready HTML of buttons, and the heading of the section that begins with them.
+    are ready HTML of buttons, and the heading of the section that begins with them. A `preliminary` answer is shown
+    until the one that was asked for is there.
     """
 
     report: Report
@@ -32,6 +33,7 @@ class Answer:
     marks: tuple[tuple[str, str], ...] = ()
     secret: bool = False
     controls: tuple[str, str] = ("", "")
+    preliminary: bool = False
 
     @classmethod
     def without(cls, report: Report) -> Answer:
@@ -50,6 +52,7 @@ class Answer:
     def html(self) -> str:
         """All cards."""
         marks = "".join(f' data-{name}="{html.escape(value, quote=True)}"' for name, value in self.marks)
+        marks += " data-preliminary" if self.preliminary else ""
         heading, buttons = self.controls
         cards = (card(section, buttons if section.heading == heading else "") for section in self.sections)
         return f'<div class="cards"{marks}>{"".join(cards)}</div>'

@@ -208,6 +208,8 @@ class Panel(ABC):
         finally:
             shown.cancel()
             self._handle = None
+        if answer is None:
+            return
         self.answer, self.stale = answer, False
         self._say("")
         self._call("fine", self.name)
@@ -215,8 +217,8 @@ class Panel(ABC):
         self._results.set_content(answer.html())
         self.answered()
 
-    async def _computed(self, handle: TaskHandle) -> Answer:
-        """The answer to the form as it is now."""
+    async def _computed(self, handle: TaskHandle) -> Answer | None:
+        """The answer to the form as it is now, or None where that has changed meanwhile."""
         answer: Answer = await self.worker.run(self.task, self._question(), handle=handle)
         return answer
 

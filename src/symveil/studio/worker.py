@@ -29,6 +29,7 @@ from symveil.numbers.progress import Progress, named, reporting_to
 FIRST_PHASE = "Reading the form"
 """What is being done before a task has named it."""
 _BETWEEN_MESSAGES = 0.1  # seconds
+_GIVE_WAY = "give way"
 
 Task = Callable[..., Any]
 """A function at the top of a module; takes its arguments and, last, `Progress`."""
@@ -43,12 +44,13 @@ class BrokenError(Exception):
 
 
 class TaskHandle:
-    """A task that was handed in; `cancel` stops it, whether it waits or runs."""
+    """A task that was handed in; `cancel` stops it, whether it waits or runs, and `give_way` when it next reports."""
 
     def __init__(self, on_progress: Progress | None) -> None:
         self.on_progress = on_progress
         self.cancelled = False
         self.process: BaseProcess | None = None
+        self.pipe: Connection[Any, Any] | None = None
         self.turn: asyncio.Task[Any] | None = None
 
     def cancel(self) -> None:
@@ -58,6 +60,12 @@ class TaskHandle:
             self.turn.cancel()
         if self.process is not None:
             self.process.kill()
+
+    def give_way(self) -> None:
+        """Stop it where it reports progress, if it runs: the process goes on, with all that it has cached."""
+        if self.pipe is not None:
+            with contextlib.suppress(OSError):
+                self.pipe.send(_GIVE_WAY)
 
 
 class Worker:
@@ -79,6 +87,7 @@ class Worker:
             handle.process = self._process
             try:
                 pipe.send((task, arguments))
+                handle.pipe = pipe
                 return await self._answer(pipe, handle)
             except (EOFError, OSError):
                 self._discard()
@@ -89,7 +98,7 @@ class Worker:
                 self._discard()  # nobody waits for the answer any more
                 raise
             finally:
-                handle.process = None
+                handle.process = handle.pipe = None
         finally:
             self._turn.release()
 
@@ -161,13 +170,17 @@ def serve_jobs(pipe: Connection[Any, Any]) -> None:
             shown.clear()
             shown[what, total] = now
             pipe.send(("progress", (done, total, what)))
+            if pipe.poll():  # only one thing is sent while a task runs
+                pipe.recv()
+                raise StoppedError
 
     with contextlib.suppress(EOFError, OSError):  # the studio is gone
         while True:
             try:
-                task, arguments = pipe.recv()
-                answer = _answer(task, arguments, tell)
-                pipe.send(answer)
+                job = pipe.recv()
+                if job != _GIVE_WAY:  # else the task has ended before it could give way
+                    task, arguments = job
+                    pipe.send(_answer(task, arguments, tell))
             except (EOFError, OSError):
                 raise
             except Exception as error:  # a handle or an answer that cannot be sent: Python would print it, and end here
@@ -178,7 +191,7 @@ def _answer(task: Task, arguments: tuple[object, ...], progress: Progress) -> tu
     try:
         with reporting_to(progress):  # proofs behind a property say what they do, too
             return "done", task(*arguments, progress)
-    except SymveilError as error:
+    except (SymveilError, StoppedError) as error:
         return "refused", error
     except MemoryError:
         return "broken", "there is not enough memory for this; use a shorter word or a smaller model"

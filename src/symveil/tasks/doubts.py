@@ -181,7 +181,7 @@ def attacker_facts(
     """
     if view is None:
         secret = mechanism.metric == "hamming" and bool(mechanism.length and mechanism.language.largest_distance)
-        return [("attacker", "not computed: the model is too large for a quick answer")] if secret else []
+        return [("attacker", "not computed: it takes too long for a quick answer")] if secret else []
     parts = (("first symbol", view.first), ("last symbol", view.last), ("whole word", view.word))
     detail = ", ".join(f"{name} {percent(guess.before)} → {percent(guess.after)}" for name, guess in parts)
     facts = [("attacker", view.sentence()), ("attacker, in detail", detail)]

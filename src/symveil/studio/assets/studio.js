@@ -150,12 +150,13 @@ window.studio = (() => {
     field?.setAttribute("aria-invalid", "true");
     if (field) boxOf(field)?.setAttribute("aria-invalid", "true");
   };
-  // An answer to an earlier form stays to be read, but dimmed, and cannot be saved as if it were this one's.
+  // An answer to an earlier form stays to be read, but dimmed ("yes"), and cannot be saved as if it were this one's.
+  // Nor can a preliminary one ("soon").
   const stale = (panel, now) => {
     const section = $(`panel-${panel}`);
     section.classList.toggle("stale", now === "yes");
     for (const button of section.querySelectorAll("[data-save], [data-act=json], [data-act=csv], [data-act=html]")) {
-      button.disabled = now === "yes";
+      button.disabled = now !== "no";
     }
   };
   const prepared = (panel, done, of) => { $(`panel-${panel}`).dataset.prepared = done === of ? "all" : done; };

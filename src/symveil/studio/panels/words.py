@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from symveil.studio.answer import Answer, card
 from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
 from symveil.studio.panel import Panel, Values, working
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more
-from symveil.studio.tasks.release import MOST_SAMPLES, answer_map, answer_release, timed_answer
+from symveil.studio.tasks.release import MOST_SAMPLES, answer_at_once, answer_map, answer_release, timed_answer
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
@@ -97,15 +98,19 @@ _OF_ONE_LENGTH = "|".join(names("hamming"))
 
 # On a large model each answer takes long: preparing all of them would keep the worker from other panels for an hour.
 _SLOW, _SLOW_STEPS, _TOO_LONG = 4.0, 3, 20.0  # seconds of the processor, times, seconds
+_AT_REST = 0.25  # seconds: a slider that has not moved for so long is let go of
 
 
 class PreparingPanel(Panel):
     """A panel with a slider of ε: while an answer is looked at, those to the other values are made by the other worker.
 
-    So moving the slider finds them ready. Over an alphabet answers take no time; one that took long is not prepared.
+    So moving the slider finds them ready, and elsewhere a preliminary answer at once, until the slider has come to rest
+    and its guarantee is proved. Over an alphabet answers take no time; one that took long is not prepared.
     """
 
     _took = 0.0
+    _proving: TaskHandle | None = None
+    """The task behind a preliminary answer."""
 
     _ready: dict[str, Answer]
     _prepared: Values | None = None
@@ -119,15 +124,44 @@ class PreparingPanel(Panel):
             self._prepared, self._ready = others, {}
             background_tasks.create(self._prepare(others), name="studio prepares")
 
-    async def _computed(self, handle: TaskHandle) -> Answer:
+    async def _computed(self, handle: TaskHandle) -> Answer | None:
         if self._prepared is not None and self._others() == self._prepared:
             ready = self._ready.get(self.values["epsilon"])
             if ready is not None:
                 return ready
+        if self.values["source"] != "alphabet" and self.values["calibration"] == "tight":
+            await self._show_at_once(handle)
+            if self._pending:
+                return None
+            self._proving = handle
         began = time.monotonic()
-        answer = await super()._computed(handle)
+        try:
+            answer = await super()._computed(handle)
+        except StoppedError:
+            if not self._pending:
+                raise
+            return None
+        finally:
+            self._proving = None
         self._took = time.monotonic() - began
         return answer
+
+    def ask(self) -> None:
+        """Compute the answer to the form as it is now; what is being proved for an earlier one gives way."""
+        super().ask()
+        if self._proving is not None:
+            self._proving.give_way()
+
+    async def _show_at_once(self, handle: TaskHandle) -> None:
+        """Show a preliminary answer, if there is one, and wait a moment for the next move of the slider."""
+        answer: Answer | None = await self.worker.run(answer_at_once, self.task, self._question(), handle=handle)
+        if answer is None:
+            return
+        self.stale = True
+        self._call("fine", self.name)
+        self._call("stale", self.name, "soon")
+        self._results.set_content(answer.html())
+        await asyncio.sleep(_AT_REST)
 
     def _others(self) -> Values:
         """What an answer depends on besides ε."""

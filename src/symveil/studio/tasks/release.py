@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import ModelError, TooLargeError
+from symveil.errors import ModelError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import network_coordinates
 from symveil.formats.shapes import read_coordinates
 from symveil.languages.free import FreeLanguage
@@ -27,7 +27,7 @@ from symveil.languages.run_product import ErrorGrid, error_grid, product_diagram
 from symveil.languages.runs import RunLanguage
 from symveil.laws.law import DistanceLaw
 from symveil.laws.protection import protection
-from symveil.mechanisms.attacker import attacker_view
+from symveil.mechanisms.attacker import AttackerView, attacker_view
 from symveil.mechanisms.choice import MechanismChoice
 from symveil.mechanisms.distance_weighted import DistanceWeighted
 from symveil.mechanisms.mechanism import Mechanism
@@ -42,6 +42,7 @@ from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import (
+    AT_ONCE,
     File,
     Subject,
     choose_adjacency,
@@ -149,8 +150,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     if not mechanism.language.homogeneous:
         named(progress, PROVING)(0, None)
     explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare has the bound; here a slider moves
-    named(progress, GUESSING)(0, None)
-    explanation = replace(explanation, attacker=attacker_view(explanation.mechanism))
+    explanation = replace(explanation, attacker=_attacker(explanation.mechanism, values, progress))
     named(progress, "Drawing private versions")(0, None)
     released = release_word(subject.word, mechanism, count=SHOWN_WORDS, thin=True)
     law = explanation.law
@@ -182,6 +182,27 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
         ),
         secret=True,
     )
+
+
+def answer_at_once(
+    task: Callable[[Mapping[str, str], Progress], Answer], values: Mapping[str, str], progress: Progress
+) -> Answer | None:
+    """What can be shown while a task proves its guarantee, or None: drawn at the published rate, without an attacker.
+
+    That keeps ε as well, with more errors, and nothing has to be proved.
+    """
+    try:
+        answer = task({**values, AT_ONCE: "yes"}, progress)
+    except SymveilError:
+        return None  # it is shown when the task itself is refused
+    return replace(answer, preliminary=True) if answer.document else None
+
+
+def _attacker(mechanism: Mechanism, values: Mapping[str, str], progress: Progress) -> AttackerView | None:
+    if AT_ONCE in values:
+        return None
+    named(progress, GUESSING)(0, None)
+    return attacker_view(mechanism)
 
 
 def warm_up(values: Mapping[str, str], progress: Progress) -> None:
@@ -342,8 +363,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     naive = _without_roads(values, mechanism) if hides_lengths else None
     released, ignorant = released_trips(model, subject.word, mechanism, count=count, ignorant=naive)
     law = mechanism.distances(subject.word)
-    named(progress, GUESSING)(0, None)
-    view = attacker_view(mechanism)
+    view = _attacker(mechanism, values, progress)
     trip = tuple(map(str, subject.word))
     # on a large map one looks at the part that is driven, and at the whole of it beside
     driven = {*trip, *(str(road) for each in released for road in each.roads)}

@@ -47,6 +47,8 @@ NETWORK_SEPARATOR = " "
 MOST_ADJACENCY = 10
 EXAMPLE_ADJACENCY = 2
 """What the example hides where nothing is chosen: at b = 2 every road of a trip has alternatives there."""
+AT_ONCE = "at_once"
+"""A form with this value asks for what can be shown at once: at the published rate, for which nothing is proved."""
 _TYPICAL_LENGTHS = (10, 5, 3, 2, 1)
 _LONGEST = 2000
 """Symbols of a word: a page is for looking at words, files are for long ones."""
@@ -170,8 +172,11 @@ def read_mechanism(values: Mapping[str, str], subject: Subject) -> Mechanism:
 def read_quick_mechanism(values: Mapping[str, str], subject: Subject) -> tuple[Mechanism, tuple[Text, ...]]:
     """The same for a panel that answers at once: at the published rate where a certificate takes minutes, and a note.
 
-    A mechanism whose cost is named gets its certificate, as everywhere.
+    A mechanism whose cost is named gets its certificate, as everywhere. With `AT_ONCE` none gets one.
     """
+    if AT_ONCE in values:
+        note = "A larger rate is being proved for this ε. Until then all of this is drawn at the published rate, which "
+        return read_mechanism({**values, "calibration": "classic"}, subject), (Text(f"{note}is as private.", "quiet"),)
     mechanism = read_mechanism(values, subject)
     if values["mechanism"] == AUTO or values["cost"] != AUTO or mechanism.calibration != "tight":
         return mechanism, ()
