@@ -20,8 +20,10 @@ from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK, LINE
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).parent / "pictures" / "architecture.svg"
 
-_STEP_X, _STEP_Y = 66, 38
-_BOX_WIDE, _BOX_HIGH = 106, 28
+_STEP_X, _STEP_Y = 36, 36
+_BOX_WIDE, _BOX_HIGH = 104, 28
+_BOX_RIGHT = 15
+"""How far a box reaches to the right of its column; the rest of it lies over columns that end further up."""
 _LEFT, _TOP, _MARGIN = 20, 64, 20
 _SIZES = ((1, 3.2), (5, 5.0), (20, 7.2))  # imports from so many on, radius of the dot
 
@@ -62,7 +64,7 @@ def drawn(bands: Sequence[Sequence[str]], edges: Edges) -> str:
     """
     order = [package for band in bands for package in band]
     rank = {package: number for number, package in enumerate(order)}
-    wide = _LEFT + (len(order) - 1) * _STEP_X + _BOX_WIDE + _MARGIN
+    wide = _column(len(order) - 1) + _BOX_RIGHT + _MARGIN
     high = _TOP + len(order) * _STEP_Y + _MARGIN
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{wide}" height="{high}" '
@@ -85,7 +87,7 @@ def _row(number: int) -> float:
 
 
 def _column(number: int) -> float:
-    return _LEFT + number * _STEP_X + _BOX_WIDE / 2
+    return _LEFT + number * _STEP_X + _BOX_WIDE - _BOX_RIGHT
 
 
 def _bands(bands: Sequence[Sequence[str]], wide: float) -> list[str]:
@@ -107,7 +109,7 @@ def _wires(order: Sequence[str], rank: Mapping[str, int], edges: Edges) -> list[
         importing = [rank[source] for source, target in edges if target == package]
         if imported:
             right = _column(max(imported))
-            pieces.append(_line(_column(here) + _BOX_WIDE / 2, _row(here), right, _row(here)))
+            pieces.append(_line(_column(here) + _BOX_RIGHT, _row(here), right, _row(here)))
         if importing:
             pieces.append(_line(_column(here), _row(min(importing)), _column(here), _row(here) - _BOX_HIGH / 2 - 5))
             tip = _row(here) - _BOX_HIGH / 2
@@ -129,11 +131,11 @@ def _dot(rank: Mapping[str, int], source: str, target: str, count: int) -> str:
 
 
 def _box(rank: Mapping[str, int], package: str) -> str:
-    x, y = _column(rank[package]) - _BOX_WIDE / 2, _row(rank[package]) - _BOX_HIGH / 2
+    x, y = _column(rank[package]) + _BOX_RIGHT - _BOX_WIDE, _row(rank[package]) - _BOX_HIGH / 2
     return (
         f'<rect x="{x}" y="{y}" width="{_BOX_WIDE}" height="{_BOX_HIGH}" rx="6" fill="{CARD}" stroke="{INK}" '
         f'stroke-width="1.3"/><text x="{x + _BOX_WIDE / 2}" y="{y + _BOX_HIGH / 2 + 4.5}" text-anchor="middle" '
-        f'font-size="13.5" font-weight="500" fill="{INK}">{escaped(package)}</text>'
+        f'font-size="14.5" font-weight="500" fill="{INK}">{escaped(package)}</text>'
     )
 
 
@@ -145,11 +147,11 @@ def _legend(high: float) -> list[str]:
         words = "imports it" if least == 1 else f"imports it in {least} places or more"
         pieces.append(
             f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{BLUE}"/>'
-            f'<text x="{x + 18}" y="{y + 4.5}" font-size="12.5" fill="{GREY}">{words}</text>'
+            f'<text x="{x + 18}" y="{y + 4.5}" font-size="14" fill="{GREY}">{words}</text>'
         )
         y += 22
     words = "lines that cross without a dot do not meet"
-    return [*pieces, f'<text x="{x - 7}" y="{y + 4.5}" font-size="12.5" fill="{GREY}">{words}</text>']
+    return [*pieces, f'<text x="{x - 7}" y="{y + 4.5}" font-size="14" fill="{GREY}">{words}</text>']
 
 
 def draw() -> None:

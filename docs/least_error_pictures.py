@@ -68,7 +68,7 @@ def draw(language: sv.RunLanguage, name: str, title: str, *, beyond: str = "noth
             title=title,
             x_label="ε (smaller is more private)"
             if beyond == "nothing"
-            else "ε for each block (smaller is more private)",
+            else "ε for each street (smaller is more private)",
             y_label="wrong symbols, on average over all trips",
             log_y=True,
         ),
@@ -78,5 +78,5 @@ def draw(language: sv.RunLanguage, name: str, title: str, *, beyond: str = "noth
 
 if __name__ == "__main__":
     draw(sv.runs(sparse_network(), 9), "least-error-sparse", "Sparse network: wrong streets of 9 that ε costs")
-    draw(sv.runs(millford(), 7), "least-error-millford", "Millford: wrong blocks of 7 that ε costs", beyond="graceful")
+    draw(sv.runs(millford(), 7), "least-error-millford", "Millford: wrong streets of 7 that ε costs", beyond="graceful")
     draw(sv.runs(town(), 9), "least-error-town", "43 streets: wrong ones of 9 that ε costs")

@@ -26,6 +26,7 @@ from symveil.tasks.check import CheckedManifest, check_manifest
 CHAIN = sv.MarkovChain.from_transitions(
     [("a", "a", "1/2"), ("a", "b", "1/4"), ("a", "c", "1/4"), ("b", "a", "1/2"), ("b", "c", "1/2"), ("c", "a", 1)]
 )
+OTHER_CHAIN = sv.MarkovChain.from_transitions([("a", "b", 1), ("b", "c", 1), ("c", "a", 1)])
 WORDS = ["aba", "a", "", "acab", "b"]
 
 _HAMMING = [
@@ -69,7 +70,26 @@ def released(folder: Path, **choice: object) -> Path:
 
 
 def failing(checked: CheckedManifest) -> list[tuple[str, str]]:
+    assert not (checked.holds and checked.not_run)
     return [(check.name, check.note) for check in checked.checks if not check.holds]
+
+
+def test_what_was_not_checked_is_listed_with_the_reason(tmp_path) -> None:
+    manifest = released(tmp_path, model=CHAIN, epsilon=2, thin=True)
+    whole = check_manifest(manifest)
+    assert whole.holds and whole.not_run == () and whole.document()["not_run"] == []
+    names = [check.name for check in whole.checks]
+    (tmp_path / "p.csv").write_text("id,s\n")
+    without_output = check_manifest(manifest)
+    assert without_output.not_run == ("expected error", "attacker", "counts", "form", "legality")
+    assert without_output.document()["not_run"][2] == {"check": "counts", "reason": "needs what failed above: output"}
+    (table,) = without_output.report().sections[0].parts
+    assert ("counts", "not run", "needs what failed above: output") in table.rows
+    sv.save_model(OTHER_CHAIN, tmp_path / "roads.json")
+    without_model = check_manifest(manifest)
+    assert without_model.not_run[:3] == ("alphabet", "guarantee", "parameters")
+    for checked in (without_output, without_model):
+        assert sorted([*(check.name for check in checked.checks), *checked.not_run]) == sorted(names)
 
 
 FIRST_MANIFEST = """

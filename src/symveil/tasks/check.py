@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ from symveil.numbers.rationals import percent, spelled
 from symveil.release.batch import encode_lists
 from symveil.release.private_file import PrivateFile, beside, model_path, release_from_manifest
 from symveil.release.spec import LocalSpec
-from symveil.tasks.check_central import check_central
+from symveil.tasks.check_central import check_central, wanted_of_central
 from symveil.tasks.checks import (
     Check,
     CheckedManifest,
@@ -86,15 +86,36 @@ def check_manifest(
     try:
         with only_file_errors(file):
             if manifest.central:
-                return CheckedManifest(file, tuple(check_central(file, manifest.document, output, model)))
-            return _checked(file, manifest, output, model)
+                checks = check_central(file, manifest.document, output, model)
+                return CheckedManifest.of(file, checks, wanted_of_central(manifest.document))
+            return CheckedManifest.of(file, _checked(file, manifest, output, model), _wanted(manifest.document))
     except OSError as error:  # a name that no file can have
         raise FileError(
             str(file), expected="a manifest that names files", found=reason(error, otherwise="other names")
         ) from None
 
 
-def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> CheckedManifest:
+def _wanted(document: dict[str, Any]) -> Iterator[str]:
+    """What is checked of a release where nothing fails, in this order."""
+    if document["digests"].get("costs") is not None:
+        yield "costs"
+    yield from ("alphabet", "guarantee")
+    if _has_laws(document):
+        yield "parameters"
+    yield from (shown for key, shown in _AVERAGES.items() if document.get(key) is not None)
+    yield from ("counts", "form", "legality")
+
+
+def _has_laws(document: dict[str, Any]) -> bool:
+    """Whether laws in it are held against its parameters: not those of a policy or of times, and 0.2 wrote none."""
+    policy, times = document.get("policy"), "time_grid" in document["parameters"]
+    return policy is None and not times and not is_of_0_2(document)
+
+
+_AVERAGES = {"expected_error": "expected error", "attacker": "attacker"}
+
+
+def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: str | Path | None) -> list[Check]:
     document = manifest.document
     path = Path(output) if output is not None else beside(file, document["output"]["file"], "output")
     checks = [output_bytes(path, document), *schema_fields(document, "manifest")]
@@ -105,9 +126,10 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
         try:
             checks.append(_guarantee(release, document, None if content is None else content.lengths))
             worked_out = content is not None or checks[-1].holds  # of other lengths no law is made
-            if worked_out and release.policy is None and release.times is None and not is_of_0_2(document):
+            if worked_out and _has_laws(document):
                 faults = (fault for row in document["law"] for fault in _contradictions(release, row))
-                checks += [Check("parameters", False, fault) for fault in islice(faults, 1)]
+                fault = next(faults, None)
+                checks.append(Check("parameters", fault is None, fault or "the laws agree with them"))
         except SymveilError as error:  # what is claimed of a rate is not proved
             checks.append(Check("guarantee", False, str(error)))
             content = None
@@ -120,7 +142,7 @@ def _checked(file: Path, manifest: Manifest, output: str | Path | None, model: s
                 Check("legality", content.outside == 0, f"{content.outside} sequences that the language does not have"),
             ]
     checks.append(_unprotected(path, document, readable=checks[0].holds))
-    return CheckedManifest(file, tuple(checks))
+    return checks
 
 
 def _averages(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np.int64]) -> Iterator[Check]:
@@ -135,7 +157,7 @@ def _averages(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np.
             yield check(release, document[key], lengths)
         except FileError as error:
             older = document["format"] == MANIFEST_OF_0_3
-            yield Check(key.replace("_", " "), older, f"not computed again: {error}" if older else str(error))
+            yield Check(_AVERAGES[key], older, f"not computed again: {error}" if older else str(error))
 
 
 def _expected_error(release: LocalSpec, document: dict[str, Any], lengths: NDArray[np.int64]) -> Check:

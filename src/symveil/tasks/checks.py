@@ -6,7 +6,7 @@ A table is made again from its counts, one of symbols as one of times; it must c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,10 +47,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class CheckedManifest(Reported):
-    """Everything that was checked."""
+    """Everything that was checked, and the names of what was not, because something else failed before."""
 
     manifest: Path
     checks: tuple[Check, ...]
+    not_run: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, manifest: Path, checks: Iterable[Check], wanted: Iterable[str]) -> CheckedManifest:
+        """What was checked of all that was wanted."""
+        done = tuple(checks)
+        return cls(manifest, done, tuple(name for name in wanted if all(each.name != name for each in done)))
 
     @property
     def holds(self) -> bool:
@@ -63,7 +70,13 @@ class CheckedManifest(Reported):
             "manifest": str(self.manifest),
             "holds": self.holds,
             "checks": [{"check": each.name, "holds": each.holds, "note": each.note} for each in self.checks],
+            "not_run": [{"check": name, "reason": self._reason} for name in self.not_run],
         }
+
+    @property
+    def _reason(self) -> str:
+        failed = dict.fromkeys(each.name for each in self.checks if not each.holds)
+        return f"needs what failed above: {', '.join(failed)}"
 
     def report(self, *, typed: Callable[[str], str] = str) -> Report:
         """What holds of it, check by check.
@@ -72,6 +85,7 @@ class CheckedManifest(Reported):
         """
         name = str(self.manifest)
         rows = [(each.name, "yes" if each.holds else "NO", typed(each.note)) for each in self.checks]
+        rows += [(name, "not run", self._reason) for name in self.not_run]
         return Report(title=name, sections=(Section(name, (Table.from_rows(("checked", "holds", "note"), rows),)),))
 
 
