@@ -107,7 +107,7 @@ def test_what_an_attacker_learns_is_shown_and_called_by_its_name() -> None:
         assert answer.document["explain"]["attacker"] == view.document()
         assert ("An attacker is right nine times in ten: this setting hides little." in answer.html()) == little
     averages = averages_of(word="abca", epsilon="6")
-    assert "attacker names" in section_html(averages.section) and "For scale: " in section_html(averages.section)
+    assert "attacker names" in section_html(averages.section) and "for scale, " in section_html(averages.section)
 
 
 def test_the_map_opens_with_trips_that_change() -> None:

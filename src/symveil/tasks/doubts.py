@@ -168,30 +168,35 @@ def attacker_facts(
     """What an attacker learns who knows the model and sees one private word, beside the error: names, sentences.
 
     Without a `view` it is noted where there is a secret symbol. `versions` is about several private versions of the
-    word; `error`, how many symbols change on average, is for scale.
+    word; `error` is how many symbols change on average.
 
     >>> import symveil as sv
     >>> from symveil.mechanisms.attacker import attacker_view
     >>> mechanism = sv.Exponential(sv.words("abc", 4), epsilon=2)
-    >>> for name, sentence in attacker_facts(mechanism, attacker_view(mechanism), error=0.852):
+    >>> for name, sentence in attacker_facts(mechanism, attacker_view(mechanism)):
     ...     print(f"{name}: {sentence}")
     attacker: names 33 % of symbols before and 79 % after (exact); the promise allows at most 78.7 %
     attacker, in detail: first symbol 33 % → 79 %, last symbol 33 % → 79 %, whole word 1.2 % → 38 %
-    for scale: 21 % of symbols change on average, and an attacker who knows the model names 79 %
     """
     if view is None:
         secret = mechanism.metric == "hamming" and bool(mechanism.length and mechanism.language.largest_distance)
         return [("attacker", "not computed: it takes too long for a quick answer")] if secret else []
     parts = (("first symbol", view.first), ("last symbol", view.last), ("whole word", view.word))
     detail = ", ".join(f"{name} {percent(guess.before)} → {percent(guess.after)}" for name, guess in parts)
-    facts = [("attacker", view.sentence()), ("attacker, in detail", detail)]
+    scale = "" if error is None else f"; {for_scale(error, mechanism.language.largest_distance)}"
+    facts = [("attacker", f"{view.sentence()}{scale}"), ("attacker, in detail", detail)]
     if versions is not None:
         facts.append(("with all versions", versions.sentence()))
-    if error is not None:
-        changed = percent(error / (mechanism.language.largest_distance or 1))
-        named = f"an attacker who knows the model names {percent(view.symbol.after)}"
-        facts.append(("for scale", f"{changed} of symbols change on average, and {named}"))
     return facts
+
+
+def for_scale(error: float, secret: int) -> str:
+    """How many of the secret symbols of a word change, beside how many of them an attacker names.
+
+    >>> for_scale(0.852, 4)
+    'for scale, 21 % of symbols change on average'
+    """
+    return f"for scale, {percent(error / (secret or 1))} of symbols change on average"
 
 
 def no_better_than_classic(how: str, calibration: object) -> list[str]:

@@ -18,6 +18,7 @@ from symveil.release.timed import ANY
 from symveil.reports.page import Reported, report_page
 from symveil.reports.report import Facts, Listing, Report, Section, Table, Text, facts_report
 from symveil.tasks.doubts import (
+    for_scale,
     guarantee_in_words,
     hides_little,
     large_loss,
@@ -64,9 +65,7 @@ def in_numbers(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         facts.append(("loss by distance", losses))
     view = attacker_in(manifest)
     if view is not None:
-        facts.append(("attacker", f"who knows the model {view.sentence()}"))
-        if error is not None:
-            facts.append(("for scale", _for_scale(manifest, view)))
+        facts.append(("attacker", "; ".join([f"who knows the model {view.sentence()}", *_for_scale(manifest)])))
     facts.append(("protected", _protected(manifest, apart)))
     share = manifest.get("positions_with_alternatives")
     if share is not None:
@@ -93,12 +92,10 @@ def attacker_in(manifest: Mapping[str, Any]) -> AttackerView | None:
     return None if document is None else view_from_document(document)
 
 
-def _for_scale(manifest: Mapping[str, Any], view: AttackerView) -> str:
-    error = manifest["expected_error"]
-    secret = error["length"] - (1 if manifest["parameters"].get("public_start") else 0)
-    changed = percent(error["symbols"] / max(secret, 1))
-    named = percent(view.symbol.after)
-    return f"{changed} of symbols change on average, and an attacker who knows the model names {named}"
+def _for_scale(manifest: Mapping[str, Any]) -> list[str]:
+    error = manifest.get("expected_error")
+    public = 1 if manifest["parameters"].get("public_start") else 0
+    return [] if error is None else [for_scale(error["symbols"], error["length"] - public)]
 
 
 def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
@@ -124,12 +121,12 @@ def _attacker_section(manifest: Mapping[str, Any]) -> Section | None:
         sure = "" if view.limit_confidence is None else f" (confidence {view.limit_confidence:g})"
         most = f"{shown_at_least(100 * view.promised, 3)} %{sure}"
         allowed = f" The loss at every distance alone allows at most {most} of symbols, whatever the mechanism."
-    scale = f" For scale: {_for_scale(manifest, view)}." if manifest.get("expected_error") else ""
     opening = (
         f"The attacker knows the public model and that sequences have {manifest['attacker']['length']} symbols, takes "
         "every feasible sequence as equally likely, and sees one private sequence. How often is a guess right?"
     )
-    closing = f"After: {known}.{allowed}{scale} An attacker who knows more about a person starts from a higher chance."
+    after = "; ".join([known, *_for_scale(manifest)])
+    closing = f"After: {after}.{allowed} An attacker who knows more about a person starts from a higher chance."
     little = (Text(f"**{each[:1].upper() + each[1:]}.**") for each in hides_little(view))
     table = Table.from_rows(("guess", "before", "after"), rows)
     return Section("What an attacker learns", (Text(opening), *little, table, Text(closing)))
@@ -282,8 +279,7 @@ def release_page(manifest: Mapping[str, Any]) -> str:
         ("written by", f"symveil {manifest['version']}"),
         ("SHA-256 of the private file", manifest["digests"]["output"]),
     ]
-    own_section = {"attacker", "for scale"}
-    promises = [f"**{name}**: {text}" for name, text in in_numbers(manifest) if name not in own_section]
+    promises = [f"**{name}**: {text}" for name, text in in_numbers(manifest) if name != "attacker"]  # has a section
     drawn = (
         "Each sequence in the private file was drawn at random near the true one. Whatever an attacker knows already, "
         f"the file lets them prefer one of two sequences that {_apart(manifest)} by a factor of at most {shift}."

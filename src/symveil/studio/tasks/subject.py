@@ -257,10 +257,9 @@ def attacker_lines(mechanism: Mechanism, view: AttackerView | None, error: float
     rows = attacker_facts(mechanism, view, error=error)
     if not rows:
         return ()
-    text = "; ".join(sentence for name, sentence in rows if name != "for scale")
-    scale = "".join(f" For scale: {sentence}." for name, sentence in rows if name == "for scale")
+    text = "; ".join(sentence for _, sentence in rows)
     little = map(warning, hides_little(view))
-    return *little, Text(f"An attacker who knows the public model: {text}.{scale}", "quiet")
+    return *little, Text(f"An attacker who knows the public model: {text}.", "quiet")
 
 
 def warning(sentence: str) -> Text:
