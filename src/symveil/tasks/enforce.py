@@ -282,9 +282,33 @@ def enforcement_report(document: dict[str, Any]) -> Report:
         *_promise_facts(document),
         ("largest posterior of a visited secret", _at_most(document["posterior_of_secret"])),
         *_least_error_facts(document),
+        *what_counts(document),
     ]
     strings = _sensitive_section(document["sensitive"], document["sensitive_count"])
     return Report(title=_TITLE, sections=(strings, Section(_TITLE, (Facts.from_rows(facts),))))
+
+
+def what_counts(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is a violation, which instants of a run may have visited the secret, and whether its end is seen.
+
+    >>> for name, meaning in what_counts({"policy": "private", "k": 1, "length": 6}):
+    ...     print(f"{name}: {meaning}")
+    a violation: within the first 6 events an observer becomes sure that the state is secret, or was 1 event ago
+    a visited secret: at any instant of a run, also after its last event; of a longer run, before event 7
+    the end of a run: is seen, unless it has 6 events: then it may go on
+    """
+    k, most, policy = document["k"], document["length"], document["policy"]
+    events = "1 event" if k == 1 else f"up to {k} events"
+    ago = {0: "", "infinite": ", or was at any instant"}.get(k, f", or was {events} ago")
+    within = "" if most is None else f"within the first {most} events "
+    longer = "" if most is None else f"; of a longer run, before event {most + 1}"
+    cut = "" if policy == "private" else "; where a sensitive string is replaced, before the event after it"
+    end = "" if most is None else f", unless it has {most} events: then it may go on"
+    return [
+        ("a violation", f"{within}an observer becomes sure that the state is secret{ago}"),
+        ("a visited secret", f"at any instant of a run, also after its last event{longer}{cut}"),
+        ("the end of a run", f"is seen{end}"),
+    ]
 
 
 def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None) -> Section:

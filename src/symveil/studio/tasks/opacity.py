@@ -24,7 +24,7 @@ from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
-from symveil.tasks.enforce import enforcement_document, read_probability
+from symveil.tasks.enforce import enforcement_document, read_probability, what_counts
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system, violation_text
 from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
@@ -337,15 +337,20 @@ def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str,
     columns = [_column(policy, document) for policy, document in policies.items()]
     rows = [(name, *(column[index] for column in columns)) for index, name in enumerate(names)]
     enforced = read_question(values["k"], "weak").property_name
-    after = Text(f"The policies enforce {enforced}, and both rows of violations are about that.", "quiet")
+    after: tuple[Part, ...] = (
+        Text(f"The policies enforce {enforced}; both rows of violations are about that.", "quiet"),
+    )
     if values["notion"] != "weak":
         property_name = read_question(values["k"], values["notion"]).property_name
-        after = Text(
+        sentence = (
             f"The policies know the weak notion only: this table is about **{enforced}**, not about {property_name}, "
-            f"which is judged above. A violation of 0 % here does not say that {property_name} holds.",
-            "warning",
+            f"which is judged above. A violation of 0 % here does not say that {property_name} holds."
         )
-    return Section("Three policies, side by side", (Table.from_rows(("policy", *policies), rows), after))
+        after = (Text(sentence, "warning"),)
+    judged = next((each for each in policies.values() if not isinstance(each, str) and each["enforceable"]), None)
+    if judged is not None:
+        after += (Facts.from_rows(what_counts({**judged, "policy": ""})),)
+    return Section("Three policies, side by side", (Table.from_rows(("policy", *policies), rows), *after))
 
 
 def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
