@@ -40,13 +40,16 @@ p.warning { border: 2px solid var(--mark); border-radius: 8px; padding: .6rem .9
 p.large { margin: 0; font-size: 1.6rem; } p.quiet { color: var(--soft); } p.sentence { font-size: 1.15rem; }
 dl.facts, .pair, .pictures { display: grid; gap: .8rem 1.6rem;
                              grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); }
+.pictures { grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); } .pictures figure { margin: .4rem 0; }
 .halves { display: grid; gap: 0 1.6rem; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
 .halves > section { min-width: 0; } .halves figure svg { min-width: 22rem; }
-p.command { white-space: pre; width: max-content; font-family: ui-monospace, monospace; }
+p.command { white-space: pre-wrap; overflow-wrap: anywhere; font-family: ui-monospace, monospace; }
 dt { color: var(--soft); font-size: .85rem; } dd { margin: 0; overflow-wrap: anywhere; }
 .pictures figure svg { min-width: 0; } figcaption { color: var(--soft); }
 figure { margin: 1rem 0; background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
-figure svg { width: 100%; min-width: 34rem; height: auto; display: block; }
+figure svg { width: 100%; min-width: 34rem; height: auto; display: block; margin-inline: auto; }
+figure:not(.large) svg { max-width: 42rem !important; } figure svg > rect:first-of-type { stroke: none; }
+@media (max-width: 640px) { figure svg, .halves figure svg { min-width: 0; } }
 """
 
 
@@ -69,11 +72,11 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, word_column
     return f"{_BOX.format('table')}<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
 
 
-def _figure(svg: str, caption: str = "") -> str:
+def _figure(picture: Picture) -> str:
     """An SVG picture, inline, and what it shows."""
-    start = svg.index("<svg")
-    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return f'<figure class="scroll">{svg[start:]}{below}</figure>\n'
+    start, large = picture.svg.index("<svg"), " large" if picture.large else ""
+    below = f"<figcaption>{html.escape(picture.caption)}</figcaption>" if picture.caption else ""
+    return f'<figure class="scroll{large}">{picture.svg[start:]}{below}</figure>\n'
 
 
 def report_page(report: Report) -> str:
@@ -168,7 +171,7 @@ def part_html(part: Part) -> str:
         case Table():
             return _table(part.columns, [tuple(map(_cell, row)) for row in part.rows], word_columns=part.words)
         case Picture():
-            return _figure(part.svg, part.caption)
+            return _figure(part)
 
 
 def text_html(text: str | Marked) -> str:

@@ -41,7 +41,7 @@ def summary(demo: Demo) -> Report:
         f"An attacker knows the map and names {percent(demo.rows[0].attacker.symbol.before)} of blocks before seeing "
         "the private trip.",
         f"Each file is a release of its own: publishing all of them costs {total} per trip.",
-        f"Trips between town.quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
+        f"Trips between quarters, from the whole file with epsilon {EPSILON_PER_PERSON} per person: "
         f"{coverage(demo.flows)}",
         f"Drives on each block, from the private file with epsilon {last}: {coverage(demo.visits)}",
         f"Turns, from the same file: {coverage(demo.turns)}",

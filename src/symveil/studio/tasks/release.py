@@ -335,11 +335,15 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
     return Section(f"{heading}, summed up", (Text(explained), _automaton_picture(grid)))
 
 
+_SAID_ABOVE = {"loss by distance", "attacker", "attacker, in detail"}
+"""What stands below the guarantee."""
+
+
 def _facts(explanation: Explanation, subject: Subject) -> Section:
-    """The facts that the command line prints, and what there is to say about the model."""
+    """The other facts that the command line prints, and what there is to say about the model."""
     report = explanation.report()
-    rows = [*report.facts(report.title).items(), *(("note", note) for note in subject.notes)]
-    return Section("Facts", (Facts.from_rows(rows),))
+    rows = [row for row in report.facts(report.title).items() if row[0] not in _SAID_ABOVE]
+    return Section("Facts", (Facts.from_rows([*rows, *(("note", note) for note in subject.notes)]),))
 
 
 MOST_SAMPLES = 6
