@@ -183,7 +183,7 @@ def attacker_facts(
         return [("attacker", "not computed: it takes too long for a quick answer")] if secret else []
     parts = (("first symbol", view.first), ("last symbol", view.last), ("whole word", view.word))
     detail = ", ".join(f"{name} {percent(guess.before)} → {percent(guess.after)}" for name, guess in parts)
-    scale = "" if error is None else f"; {for_scale(error, mechanism.language.largest_distance)}"
+    scale = "" if error is None else f"; {for_scale(error, mechanism.language.largest_distance or 0)}"
     facts = [("attacker", f"{view.sentence()}{scale}"), ("attacker, in detail", detail)]
     if versions is not None:
         facts.append(("with all versions", versions.sentence()))
