@@ -335,14 +335,14 @@ def _trellis(subject: Subject, explanation: Explanation, wanted: str) -> Section
     return Section(f"{heading}, summed up", (Text(explained), _automaton_picture(grid)))
 
 
-_SAID_ABOVE = {"loss by distance", "attacker", "attacker, in detail"}
+_SHOWN_ABOVE = {"loss by distance", "attacker", "attacker, in detail"}
 """What stands below the guarantee."""
 
 
 def _facts(explanation: Explanation, subject: Subject) -> Section:
     """The other facts that the command line prints, and what there is to say about the model."""
     report = explanation.report()
-    rows = [row for row in report.facts(report.title).items() if row[0] not in _SAID_ABOVE]
+    rows = [row for row in report.facts(report.title).items() if row[0] not in _SHOWN_ABOVE]
     return Section("Facts", (Facts.from_rows([*rows, *(("note", note) for note in subject.notes)]),))
 
 
