@@ -46,8 +46,12 @@ def test_the_ledger_shows_what_its_books_say(tmp_path: Path) -> None:
     assert dict(answer.marks) == {"persons": "2", "spent": "1", "left": "1.5"}
     html = answer.html()
     assert "&lt;ada&gt;" in html and "<ada>" not in html
-    assert "losses compose with" in html and "secret folder" not in html
-    assert "charged in" in html and "adjacency 1, hamming, exponential" in html and "budgets are for" not in html
+    assert "<dt>delta</dt><dd>1e-06</dd>" in html and "secret folder" not in html
+    assert (
+        "<dt>charged</dt>" in html
+        and "<td>adjacency 1, hamming</td><td>exponential</td>" in html
+        and "budgets are for" not in html
+    )
     assert 'aria-label="33 %"' in html and 'aria-label="25 %"' in html
     one = ledger_answer(ledger, person=" grace ")
     assert one.rows == (("grace", "2", "0.5", "1.5", "0.5 (adjacency 1, hamming)"),)

@@ -272,7 +272,7 @@ def history_report(entries: Iterable[Entry]) -> Report:
     """Every grant and every release, in order."""
     rows = [
         (
-            entry.created,
+            entry.created.replace("T", " ")[:19],
             entry.kind,
             entry.amount if entry.delta is None else f"{entry.amount}, delta {entry.delta}",
             entry.person or entry.release_id or "",
@@ -283,5 +283,5 @@ def history_report(entries: Iterable[Entry]) -> Report:
         )
         for entry in entries
     ]
-    columns = ("when", "what", "amount", "person or release", "state", "sequences", "unit", "mechanism")
+    columns = ("when, in UTC", "what", "amount", "person or release", "state", "sequences", "unit", "mechanism")
     return Report(title="History", sections=(Section("History", (Table.from_rows(columns, rows),)),))

@@ -26,7 +26,6 @@ from symveil.estimation.statistics import NGRAMS, Statistic, read_statistic
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.shapes import read_coordinates
 from symveil.ledger.statements import Account, Entry, Totals
-from symveil.ledger.units import shown_unit
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, percent, spelled
 from symveil.randomness import NotPrivateSeededBits
@@ -36,6 +35,7 @@ from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.budgets import (
     grant_budget,
+    history_report,
     ledger_accounts,
     ledger_history,
     ledger_status,
@@ -323,9 +323,9 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
         report=Report(
             title="symveil: the ledger",
             sections=(
-                _totals(totals, values.get("named") or ("the dropped file" if values["ledger"] else _plain(ledger))),
+                *_totals(totals, values.get("named") or ("the dropped file" if values["ledger"] else _plain(ledger))),
                 _accounts(accounts, totals, person),
-                _history(entries, person),
+                _history(entries),
             ),
         ),
         document={
@@ -381,28 +381,23 @@ def _plain(ledger: str) -> str:
     return ledger.rpartition("@")[2].partition("?")[0] if "://" in ledger else Path(ledger).name
 
 
-def _totals(totals: Totals, name: str) -> Section:
-    pending = f", {totals.pending} of them not finished" if totals.pending else ""
-    pending += f", {totals.abandoned} abandoned" if totals.abandoned else ""
-    releases = f"{totals.releases:,} release{'' if totals.releases == 1 else 's'}{pending}"
+def _totals(totals: Totals, name: str) -> tuple[Section, ...]:
+    """The ledger as the command line shows it, below its largest numbers."""
+    report = totals.report()
     persons = "person" if totals.persons == 1 else "persons"
-    rows = [("each person may spend", f"ε = {totals.allowance}, and what was granted by name")]
-    if float(totals.delta) > 0:
-        rows.append(("losses compose with", f"δ = {totals.delta}"))
-    if totals.unit is not None:
-        rows.append(("budgets are for", f"{totals.unit}; charges that promise less are refused"))
-    rows += [
-        ("charged in", f"{shown_unit(each.unit)}: {each.releases:,} release{'' if each.releases == 1 else 's'}")
-        for each in totals.units
-    ]
+    releases = f"{totals.releases:,} release{'' if totals.releases == 1 else 's'}"
+    facts = Facts.from_rows(row for row in report.facts(report.title).items() if row[0] not in _HEADLINES)
     parts = (
         Headline(f"{totals.persons:,}", Marked((f"{persons} in {name}; {releases}.",))),
         Headline(f"ε = {totals.most_spent}", "is the most that a person has spent."),
         Headline(f"ε = {totals.least_left}", "is the least that a person has left."),
-        Facts.from_rows(rows),
-        *(() if totals.note is None else (Text(Marked((f"{totals.note.capitalize()}.",)), "quiet"),)),
+        facts,
+        *(Text(Marked((f"{note[:1].upper()}{note[1:]}.",)), "quiet") for note in report.notes),
     )
-    return Section("The ledger", parts)
+    return Section("The ledger", parts), *report.sections[1:]
+
+
+_HEADLINES = {"persons", "releases", "most spent", "least left"}
 
 
 def _accounts(accounts: list[Account], totals: Totals, person: str) -> Section:
@@ -427,21 +422,9 @@ def _used(account: Account) -> float:
     return float(exact(account.spent) / granted) if granted > 0 else float(exact(account.spent) > 0)
 
 
-def _history(entries: list[Entry], person: str) -> Section:
+def _history(entries: list[Entry]) -> Section:
     shown = entries[-MOST_ENTRIES:][::-1]
-    rows = [
-        (
-            entry.created.replace("T", " ")[:19],
-            entry.kind + ("" if entry.state in (None, "done") else f", {entry.state or ''}"),
-            f"ε = {entry.amount}" + ("" if entry.kind == "grant" or person else " a sequence"),
-            entry.person
-            or (f"{entry.persons:,} persons" if entry.persons is not None else f"{entry.sequences or 0:,} sequences"),
-            ", ".join(filter(None, (entry.unit, entry.mechanism))),
-        )
-        for entry in shown
-    ]
-    columns = ("when", "what", "how much", "who", "unit")
-    happened = Table.from_rows(columns, rows) if rows else Text("Nothing has happened yet.")
+    (section,) = history_report(shown).sections
     more = len(entries) - len(shown)
     earlier = (Text(f"The newest first; {more:,} earlier ones.", "quiet"),) if more > 0 else ()
-    return Section("What happened", (happened, *earlier))
+    return Section("What happened", (*section.parts, *earlier))
