@@ -17,8 +17,9 @@ from symveil.studio.answer import Answer, card
 from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
 from symveil.studio.panel import Panel, Values, working
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more
-from symveil.studio.tasks.release import MOST_SAMPLES, answer_at_once, answer_map, answer_release, timed_answer
+from symveil.studio.tasks.release import answer_at_once, answer_release, timed_answer
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
+from symveil.studio.tasks.trip_map import MOST_SAMPLES, answer_map
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
 SUBJECT_DEFAULTS = {

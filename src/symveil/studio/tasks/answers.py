@@ -30,7 +30,7 @@ from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, percent, spelled
 from symveil.randomness import NotPrivateSeededBits
 from symveil.release.central_job import queries_of
-from symveil.reports.report import Facts, Headline, Listing, Marked, Picture, Report, Section, Share, Table, Text
+from symveil.reports.report import Facts, Headline, Listing, Marked, Part, Picture, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.budgets import (
@@ -387,7 +387,7 @@ def _totals(totals: Totals, name: str) -> tuple[Section, ...]:
     persons = "person" if totals.persons == 1 else "persons"
     releases = f"{totals.releases:,} release{'' if totals.releases == 1 else 's'}"
     facts = Facts.from_rows(row for row in report.facts(report.title).items() if row[0] not in _HEADLINES)
-    parts = (
+    parts: tuple[Part, ...] = (
         Headline(f"{totals.persons:,}", Marked((f"{persons} in {name}; {releases}.",))),
         Headline(f"ε = {totals.most_spent}", "is the most that a person has spent."),
         Headline(f"ε = {totals.least_left}", "is the least that a person has left."),
