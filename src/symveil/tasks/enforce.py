@@ -271,7 +271,7 @@ def enforcement_report(document: dict[str, Any]) -> Report:
     if not document["enforceable"]:
         nothing = "no safe observation of its length" if document["policy"] == "private" else "nothing at this distance"
         answer = f"cannot be enforced: {nothing} can be shown for {' '.join(document['unenforceable'])}"
-        violation = ("violation", _probability(document["violation_before"]))
+        violation = ("violation before", _probability(document["violation_before"]))
         return facts_report(_TITLE, [("policy", document["policy"]), ("answer", answer), violation])
     facts = [
         ("policy", document["policy"]),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -19,12 +17,12 @@ from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.laws.parameters import Adjacency
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
-from symveil.numbers.rationals import epsilon_text, percent
+from symveil.numbers.rationals import percent
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
 from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
-from symveil.tasks.enforce import enforcement_document, read_probability, what_counts
+from symveil.tasks.enforce import enforcement_document, enforcement_report, what_counts
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system, violation_text
 from symveil.verification.opacity.estimators import read_question
 from symveil.verification.opacity.observation import Observed
@@ -32,7 +30,7 @@ from symveil.verification.opacity.opacity_verdict import OpacityVerdict
 from symveil.verification.opacity.run_observations import RunObservations
 
 EXAMPLES = {"medical": medical, "example-3": example_3, "example-4": example_4}
-_MOST_STRINGS, _MOST_SUBSTITUTES, _MOST_NAMES, _MOST_DISABLED = 6, 3, 40, 12
+_MOST_NAMES, _MOST_DISABLED = 40, 12
 
 PolicyDocument = dict[str, Any]
 """The JSON form of what a policy achieves."""
@@ -326,16 +324,11 @@ _DESCRIPTIONS = {
 
 
 def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str, str]) -> Section:
-    names = (
-        "what it does",
-        "violation before",
-        "violation after",
-        "true ε",
-        "events changed on average",
-        "surest guess of a secret",
-    )
-    columns = [_column(policy, document) for policy, document in policies.items()]
-    rows = [(name, *(column[index] for column in columns)) for index, name in enumerate(names)]
+    """What the command line says of each policy, side by side."""
+    columns = [_column(document) for document in policies.values()]
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = [("what it does", *(_DESCRIPTIONS[policy] for policy in policies))]
+    rows += [(name, *(column.get(name, "—") for column in columns)) for name in names]
     enforced = read_question(values["k"], "weak").property_name
     after: tuple[Part, ...] = (
         Text(f"The policies enforce {enforced}; both rows of violations are about that.", "quiet"),
@@ -353,50 +346,26 @@ def _enforced(policies: Mapping[str, PolicyDocument | str], values: Mapping[str,
     return Section("Three policies, side by side", (Table.from_rows(("policy", *policies), rows), *after))
 
 
-def _column(policy: str, document: PolicyDocument | str) -> tuple[str, ...]:
-    text, nothing = _DESCRIPTIONS[policy], "—"
+def _column(document: PolicyDocument | str) -> dict[str, str]:
     if isinstance(document, str):
-        return text, f"not possible here: {document}", nothing, nothing, nothing, nothing
-    before = percent(read_probability(document["violation_before"]), 3)
-    if not document["enforceable"]:
-        stuck = " ".join(document["unenforceable"])
-        return text, before, f"cannot be enforced: nothing to show for {stuck}", nothing, nothing, nothing
-    after, epsilon = document["violation_after"], document["epsilon"]
-    distance, posterior = document["expected_distance"], document["posterior_of_secret"]
-    return (
-        text,
-        before,
-        nothing if after is None else percent(read_probability(after), 3),
-        "unknown" if epsilon is None else _loss(float(epsilon), document["how"]),
-        nothing if distance is None else f"{distance:.4g}",
-        nothing if posterior is None else percent(posterior, 3),
-    )
+        return {"answer": f"not possible here: {document}"}
+    report = enforcement_report(document)
+    return {name: text for name, text in report.facts(report.title).items() if name in _SIDE_BY_SIDE}
 
 
-def _loss(epsilon: float, how: str) -> str:
-    return epsilon_text(epsilon) + ("" if math.isinf(epsilon) else f" ({how})")
+_SIDE_BY_SIDE = (
+    *("answer", "violation before", "violation after", "loss", "events changed on average"),
+    "largest posterior of a visited secret",
+)
+"""Facts that every policy has."""
 
 
 def _shown(policies: Mapping[str, PolicyDocument | str]) -> Section:
-    rows, unlisted = [], []
+    parts: list[Part] = []
     for policy, document in policies.items():
-        if isinstance(document, str) or not document["enforceable"]:
-            continue
-        if document["sensitive"] is None:
-            unlisted.append(Text(f"{policy}: too many sensitive strings to list.", "quiet"))
-        for each in (document["sensitive"] or [])[:_MOST_STRINGS]:
-            shown = "; ".join(
-                f"{' '.join(other['observation'])} ({percent(Fraction(other['given']), 3)})"
-                for other in each["substitutes"][:_MOST_SUBSTITUTES]
-            )
-            more = each["substitute_count"] - _MOST_SUBSTITUTES
-            share = percent(read_probability(each["probability"]), 3)
-            shown += f"; {more} more" if more > 0 else ""
-            rows.append((policy, " ".join(each["observation"]), share, shown))
-    columns = ("policy", "observed", "probability", "shown instead")
-    table = (Table.from_rows(columns, rows),) if rows else ()
-    nothing = (Text("There is nothing to show instead."),)
-    return Section("What is shown instead", (*table, *unlisted) or nothing)
+        if not isinstance(document, str) and document["enforceable"]:
+            parts += [Text(f"**{policy}**"), *enforcement_report(document).sections[0].parts]
+    return Section("What is shown instead", tuple(parts) or (Text("There is nothing to show instead."),))
 
 
 def _rows(policies: Mapping[str, PolicyDocument | str]) -> list[tuple[object, ...]]:
