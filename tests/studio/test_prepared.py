@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from symveil.calibration.search import counted_searches
 from symveil.examples.paper_systems import TRIP
+from symveil.numbers.once import counted_searches
 from symveil.numbers.progress import silent
 from symveil.reports.report import text_report
 from symveil.studio.answer import Answer
