@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from symveil.errors import ParameterError, TooLargeError
 from symveil.pictures.diagram import Diagram, Edge, Node
-from symveil.pictures.layers import MOST_ARROWS_DRAWN, MOST_STATES_DRAWN, layered, merged, state_diagram
+from symveil.pictures.layers import layered, merged, state_diagram
 from symveil.pictures.layout import lay_out
+from symveil.pictures.limits import LIMITS
 
 
 @st.composite
@@ -120,12 +121,12 @@ def test_edges_alike_become_one_arrow_and_others_stay_apart():
 
 
 def test_what_nobody_could_read_is_refused_at_once():
-    size = MOST_STATES_DRAWN
+    size = LIMITS.now.states
     many = range(size + 1)
     with pytest.raises(TooLargeError, match=f"at most {size} states, found {size + 1}; try"):
         state_diagram(title="", nodes=[Node(key=key) for key in many], edges=[], advice="try")
     edges = [Edge(source=one, target=other) for one in range(30) for other in range(30)]
-    with pytest.raises(TooLargeError, match=f"at most {MOST_ARROWS_DRAWN} arrows, found 900"):
+    with pytest.raises(TooLargeError, match=f"at most {LIMITS.now.arrows} arrows, found 900"):
         state_diagram(title="", nodes=[Node(key=key) for key in range(30)], edges=edges, advice="")
 
 

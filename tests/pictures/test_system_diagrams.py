@@ -22,7 +22,7 @@ from symveil.models.alphabet import Alphabet
 from symveil.models.automaton import Automaton, TransitionSystem
 from symveil.models.markov_chain import MarkovChain
 from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-from symveil.pictures.layers import MOST_STATES_DRAWN
+from symveil.pictures.limits import LIMITS
 from symveil.pictures.text import MARKED, RED, symbol_label
 from symveil.verification.opacity.observation import estimate_label, observer
 
@@ -180,7 +180,7 @@ def test_any_names_make_well_formed_pictures_with_every_transition(names, random
 
 
 def test_what_is_too_large_to_read_is_refused_and_shown_as_text_in_a_notebook():
-    size = MOST_STATES_DRAWN + 1
+    size = LIMITS.now.states + 1
     line = [(str(n), "a", str(n + 1)) for n in range(size - 1)]
     system = LogicalSystem.from_transitions(line, initial="0", observable=["a"])
     for model in (system, observer(system), TransitionSystem.from_transitions(line, initial="0")):

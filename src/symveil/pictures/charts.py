@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
 from symveil.pictures.bezier import Point
+from symveil.pictures.limits import LIMITS
 from symveil.pictures.marks import Box, Chart, Dot, Label, Line, Mark
 from symveil.pictures.text import BARS, BLUE, GREY, GRID, INK, RED, superscript, width
 
@@ -109,8 +110,6 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 22.0, 50.0
 _SIZE = 12.5
 _LEGEND_ROW = 20.0
 _DASHES: dict[Style, tuple[float, ...]] = {"solid": (), "dashed": (6, 4), "dotted": (1.5, 4), "points": ()}
-_MOST_BARS = 160
-_SEEN = 1e-4  # of the highest bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +183,12 @@ def bars_chart(
         raise ParameterError("heights", expected="finite values, 0 or more", found="another one")
     highest = max(values) or 1.0
     rows = list(zip(xs, values, strict=True))
-    if len(rows) > _MOST_BARS:
-        rows = [row for row in rows if row[1] >= highest * _SEEN]
+    if len(rows) > LIMITS.now.bars:
+        rows = [row for row in rows if row[1] >= highest * LIMITS.now.faint_bar]
     first, last = min(x for x, _ in rows), max(x for x, _ in rows)
     frame = _Frame(x=(first - 0.6, last + 0.6), y=(0.0, highest * 1.12), size=_BARS_SIZE, whole_x=True)
     marks = list(frame.axes(x_label, y_label))
-    if len(rows) > _MOST_BARS:
+    if len(rows) > LIMITS.now.bars:
         steps = [frame.at(x + side, height) for x, height in rows for side in (-0.5, 0.5)]
         marks.append(Line(((steps[0][0], frame.ground), *steps, (steps[-1][0], frame.ground)), BARS, opacity=1.0))
     else:

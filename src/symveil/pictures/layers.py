@@ -19,13 +19,12 @@ from dataclasses import dataclass, field, replace
 
 from symveil.errors import TooLargeError
 from symveil.pictures.diagram import Diagram, Edge, Node
+from symveil.pictures.limits import LIMITS
 from symveil.pictures.text import joined
 
 Spot = tuple[int, float]
 """(column, row); rows count upwards in quarters."""
 
-_SWEEPS = 12
-_RELAXATIONS = 40
 _ALONG_LANE, _TO_LANE, _LANE_INSISTS = 3.0, 0.05, 0.05
 _PASSED_WEIGHT = 2  # an edge within a column that passes a node is as bad as two crossings
 
@@ -171,7 +170,7 @@ class _Layers:
     def order(self) -> None:
         """Sort each column by the middle of its neighbours, to and fro, and keep the best order met."""
         best, fewest = [list(column) for column in self._columns], self._cost()
-        for sweep in range(_SWEEPS):
+        for sweep in range(LIMITS.now.sweeps):
             if fewest == 0:
                 break
             onwards = sweep % 2 == 0
@@ -189,7 +188,7 @@ class _Layers:
     def _exchange(self) -> None:
         """Exchange neighbours within a column while that removes crossings."""
         improved, rounds = True, 0
-        while improved and rounds < _SWEEPS:
+        while improved and rounds < LIMITS.now.sweeps:
             improved, rounds = False, rounds + 1
             for number, column in enumerate(self._columns):
                 for rank in range(len(column) - 1):
@@ -224,7 +223,7 @@ class _Layers:
             offsets = _offsets(column)
             for vertex, offset in zip(column, offsets, strict=True):
                 vertex.down = offset - offsets[-1] / 2
-        for round_ in range(_RELAXATIONS):
+        for round_ in range(LIMITS.now.relaxations):
             for column in self._columns if round_ % 2 == 0 else reversed(self._columns):
                 _level(column)
         # Counted from the first node, what is nearly level with it comes to its very row.
@@ -326,10 +325,6 @@ def _pull(vertex: _Vertex, other: _Vertex) -> float:
     return _TO_LANE if other.is_lane else 1.0
 
 
-MOST_STATES_DRAWN = 100
-MOST_ARROWS_DRAWN = 300
-
-
 def state_diagram(
     *,
     title: str,
@@ -352,7 +347,7 @@ def state_diagram(
     ([0, 1], ['a, b'])
     """
     arrows = merged(edges)
-    for most, count_of, noun in ((MOST_STATES_DRAWN, len(nodes), "states"), (MOST_ARROWS_DRAWN, len(arrows), "arrows")):
+    for most, count_of, noun in ((LIMITS.now.states, len(nodes), "states"), (LIMITS.now.arrows, len(arrows), "arrows")):
         if count_of > most:
             raise TooLargeError(f"drawing: expected at most {most} {noun}, found {count_of}; {advice}")
     grid = layered(

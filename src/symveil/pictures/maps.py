@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from symveil.pictures.bezier import Point
 from symveil.pictures.charts import PALETTE
+from symveil.pictures.limits import LIMITS
 from symveil.pictures.svg import escaped, svg_document
 from symveil.pictures.text import BLUE, BORDER, CARD, GREY, GROUND, INK
 
@@ -26,9 +27,8 @@ Road = tuple[Point, Point]
 
 CHANGED = PALETTE[1]
 _SIZE, _MARGIN = 420.0, 26.0
-_MOST_NUMBERS, _SHORTEST_NUMBERED = 40, 26.0
+_SHORTEST_NUMBERED = 26.0
 _MOST_OF_A_MAP = 0.5
-_MOST_FLOWS, _MOST_NAMES = 80, 25
 _WIDEST, _THINNEST, _HEAD, _BEND = 7.0, 0.8, 5.0, 0.18
 
 _WATER, _TRUE, _CASING = "#bcdcf0", "#9cc3ea", "#c9d2db"
@@ -171,7 +171,7 @@ def road_map_svg(
             pieces.append(f'<path d="M{_at(before)}L{_at(middle)}" stroke="{BLUE}" stroke-width="1.5" fill="none"/>')
         before = middle
     pieces += _driven(sheet, roads, trip, original, step)
-    if len(trip) <= _MOST_NUMBERS and typical >= _SHORTEST_NUMBERED:
+    if len(trip) <= LIMITS.now.map_numbers and typical >= _SHORTEST_NUMBERED:
         pieces += [_number(sheet, roads[name], numbers, step) for name, numbers in drawn.items()]
     elif trip:  # on small roads numbers would hide them: a ring says where it begins
         x, y = _middle(sheet, roads[trip[0]])
@@ -215,13 +215,13 @@ def flows_svg(roads: Mapping[str, Road], flows: Mapping[tuple[str, str], float],
     step = _thickness(_typical_length(roads, sheet))
     pieces = [_line(sheet, road, BORDER, 0.25 * step) for road in roads.values()]
     positive = sorted(((value, pair) for pair, value in flows.items() if value > 0), reverse=True)
-    shown = positive[:_MOST_FLOWS]
+    shown = positive[: LIMITS.now.map_flows]
     for value, (origin, destination) in reversed(shown):  # the largest lie on top
         share = value / shown[0][0]
         text = f"<title>{escaped(origin)} → {escaped(destination)}: {value:.6g}</title>"
         arrow = _flow(_middle(sheet, roads[origin]), _middle(sheet, roads[destination]), share)
         pieces.append(f'<g opacity="{0.25 + 0.65 * share:.2f}">{text}{arrow}</g>')
-    if len(roads) <= _MOST_NAMES:
+    if len(roads) <= LIMITS.now.map_names:
         middles = {name: _middle(sheet, road) for name, road in roads.items()}
         pieces += [_name((x, y - 9), name) for name, (x, y) in middles.items()]
     if shown:

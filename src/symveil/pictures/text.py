@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from symveil.numbers.conversions import decimal
+from symveil.pictures.limits import LIMITS
 
 # What XML 1.0 cannot hold even when escaped; DOT files cannot hold NUL and half surrogates either.
 _UNDISPLAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -58,12 +59,6 @@ def _character_width(character: str) -> float:
     return _UPPER if character.isupper() else _ANY
 
 
-_LONGEST_SYMBOL = 20
-_LONGEST_LIST = 24
-_MOST_LISTED = 4
-_MOST_JOINED = 16
-_MOST_IN_SET = 8
-_LONGEST_JOINED = 20
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -87,7 +82,7 @@ def symbol_label(symbol: object) -> str:
         return "␣"
     if isinstance(symbol, str) and (text != text.strip() or not text or "," in text or not text.isprintable()):
         text = repr(text)
-    return text if len(text) <= _LONGEST_SYMBOL else text[: _LONGEST_SYMBOL - 1] + "…"
+    return text if len(text) <= LIMITS.now.symbol_length else text[: LIMITS.now.symbol_length - 1] + "…"
 
 
 def others_label(symbols: Sequence[object], besides: object) -> str:
@@ -96,9 +91,9 @@ def others_label(symbols: Sequence[object], besides: object) -> str:
     >>> others_label("bc", besides="a"), others_label("bcdefgh", besides="a")
     ('b, c', '≠a (7)')
     """
-    if len(symbols) <= _MOST_LISTED:
+    if len(symbols) <= LIMITS.now.listed_symbols:
         listed = ", ".join(map(symbol_label, symbols))
-        if len(listed) <= _LONGEST_LIST:
+        if len(listed) <= LIMITS.now.listed_length:
             return listed
     return f"≠{symbol_label(besides)} ({len(symbols)})"
 
@@ -140,11 +135,11 @@ def joined(texts: Sequence[str]) -> str:
     >>> joined([str(number) for number in range(100)]).splitlines()[-1]
     '13, 14, 15, +84 more'
     """
-    shown, rest = texts[:_MOST_JOINED], len(texts) - _MOST_JOINED
+    shown, rest = texts[: LIMITS.now.joined_texts], len(texts) - LIMITS.now.joined_texts
     pieces = [*shown, f"+{rest} more"] if rest > 1 else list(texts)
     lines = [pieces[0]]
     for piece in pieces[1:]:
-        if len(lines[-1]) + len(piece) + 2 > _LONGEST_JOINED:
+        if len(lines[-1]) + len(piece) + 2 > LIMITS.now.line_length:
             lines[-1] += ","
             lines.append(piece)
         else:
@@ -160,7 +155,7 @@ def set_label(texts: Sequence[str]) -> str:
     """
     if not texts:
         return "∅"
-    shown, rest = texts[:_MOST_IN_SET], len(texts) - _MOST_IN_SET
+    shown, rest = texts[: LIMITS.now.set_texts], len(texts) - LIMITS.now.set_texts
     return "{" + joined([*shown, f"+{rest} more"] if rest > 1 else texts) + "}"
 
 
