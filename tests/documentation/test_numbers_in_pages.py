@@ -11,8 +11,7 @@ from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central.limits import LIMITS as CENTRAL
 from symveil.formats import reading
-from symveil.formats.models import wmod_files
-from symveil.formats.sequences import layout
+from symveil.formats.limits import LIMITS as FORMATS
 from symveil.laws.limits import LIMITS as OF_LAWS
 from symveil.ledger.composition import composed_epsilon, pure_loss, symbol_loss
 from symveil.mechanisms.edit_channel import EditChannel
@@ -49,13 +48,13 @@ def test_factors_on_odds() -> None:
 LIMITS = [
     ("files.md", "unpack to more than {} times their size", reading.MOST_TIMES),
     ("how-to/large-files-and-clusters.md", "unpacks to more than {} times its size", reading.MOST_TIMES),
-    ("how-to/large-files-and-clusters.md", "one for each {} input rows", layout.ROWS_IN_FILE),
-    ("threat-model.md", "the next {}, or fewer", layout.ROWS_IN_BLOCK),
+    ("how-to/large-files-and-clusters.md", "one for each {} input rows", FORMATS.now.file_rows),
+    ("threat-model.md", "the next {}, or fewer", FORMATS.now.block_rows),
     ("concepts/models.md", "where there are at most {}", OF_LAWS.now.hidden_words),
     ("opacity.md", "beyond {} unknowns", OF_PROOFS.now.exact_unknowns),
     ("opacity.md", "up to {} observations", OF_PROOFS.now.tabulated),
     ("verify.md", "refuses it after {} draws", OF_MODELS.now.draws),
-    ("models.md", "more than {} steps", wmod_files.MOST_STEPS),
+    ("models.md", "more than {} steps", FORMATS.now.wmod_steps),
     ("mechanisms.md", "At most {} words of one length", OF_MECHANISMS.now.optimal_words),
     ("mechanisms.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
     ("mechanisms.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),

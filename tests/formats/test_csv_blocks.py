@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
-from symveil.formats.sequences import rows_csv as csv_blocks
+from symveil.formats.limits import LIMITS
 from symveil.formats.sequences.rows_csv import Block, CsvBlocks, CsvRows
 
 PIECES = [
@@ -69,14 +69,13 @@ def test_the_same_as_csv(tmp_path, pieces, block, marked):
     content = (b"\xef\xbb\xbf" if marked else b"") + b"h,g\n" + b"".join(pieces)
     file = tmp_path / "t.csv"
     file.write_bytes(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_blocks, "_BLOCK", block)
+    with LIMITS.changed(csv_bytes=block):
         assert by_block(file) == by_csv(content)
 
 
-def test_plain_blocks_are_read_as_blocks(tmp_path, monkeypatch):
+def test_plain_blocks_are_read_as_blocks(tmp_path, set_limits):
     """And one block with quotes in it does not make the others slow."""
-    monkeypatch.setattr(csv_blocks, "_BLOCK", 64)
+    set_limits(LIMITS, csv_bytes=64)
     file = tmp_path / "t.csv"
     file.write_text('"h",g\n' + "1,2\n" * 60 + '3,"a,\nb"\n' + "1,2\n" * 60)
     found = list(CsvBlocks(file, ["h", "g"], most_times=200, opened=lambda _: None).read([0, 1]))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.sequences import event_groups
 from symveil.formats.sequences.columns import LongColumns
 from symveil.formats.sequences.event_groups import Grouping
@@ -66,10 +67,9 @@ def test_in_memory_and_on_disk_as_by_hand(events):
     assert grouped(events, in_memory=0) == expected
 
 
-def test_many_cases_by_way_of_the_disk(monkeypatch):
+def test_many_cases_by_way_of_the_disk(set_limits):
     """Small pieces everywhere, so that every buffer is flushed and every source of the merge runs dry."""
-    monkeypatch.setattr(event_groups, "_PART_BUFFER", 2000)
-    monkeypatch.setattr(event_groups, "_RECORDS_AT_ONCE", 48)
+    set_limits(LIMITS, case_part_bytes=2000, grouped_records=48)
     events = [((number * 7919) % 997, number % 5, "abc"[number % 3]) for number in range(6000)]
     assert grouped(events, in_memory=10_000, size=500) == by_hand(events)
 
@@ -90,9 +90,9 @@ def test_a_case_that_never_ends_is_refused():
             list(grouping.records(batches(events, 10)))
 
 
-def test_a_case_of_absurd_length_is_refused_without_being_gathered(monkeypatch):
+def test_a_case_of_absurd_length_is_refused_without_being_gathered(monkeypatch, set_limits):
     """Its part of the events would have to fit into memory."""
-    monkeypatch.setattr(event_groups, "_NOT_MANY", 50)
+    set_limits(LIMITS, case_events=50)
     gathered = []
     take = event_groups._Parts._flush
     monkeypatch.setattr(

@@ -14,9 +14,9 @@ import pytest
 
 import symveil as sv
 from symveil.errors import AlphabetError, FileError
-from symveil.formats import reading
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.model_files import load_model
-from symveil.formats.sequences import xes, xes_writer
+from symveil.formats.sequences import xes_writer
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.rows_parquet import ParquetRows
 from symveil.formats.sequences.sequence_files import open_sequences
@@ -68,8 +68,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_gzip_bombs(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)  # as with the large ones, in less time
+def test_gzip_bombs(tmp_path, kind, set_limits):
+    set_limits(LIMITS, suspicious_bytes=1 << 20)  # as with the large ones, in less time
     name, head, unit = BOMBS[kind]
     bomb(tmp_path / name, head, unit, 60)
     assert (tmp_path / name).stat().st_size < 20_000
@@ -85,8 +85,8 @@ MODEL_BOMBS = {
 
 
 @pytest.mark.parametrize("kind", MODEL_BOMBS)
-def test_gzip_bombs_that_are_models(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)
+def test_gzip_bombs_that_are_models(tmp_path, kind, set_limits):
+    set_limits(LIMITS, suspicious_bytes=1 << 20)
     bomb(tmp_path / MODEL_BOMBS[kind][0], *MODEL_BOMBS[kind][1:], 60)
     with pytest.raises(FileError, match="unpacks to at most 200 times its size"):
         load_model(tmp_path / MODEL_BOMBS[kind][0])
@@ -101,8 +101,8 @@ def test_large_gzip_bombs_in_bounded_memory(tmp_path, kind):
     assert size < 500
 
 
-def test_a_bomb_that_is_none_can_be_let_through(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)
+def test_a_bomb_that_is_none_can_be_let_through(tmp_path, set_limits):
+    set_limits(LIMITS, suspicious_bytes=1 << 20)
     file = tmp_path / "t.csv.gz"
     bomb(file, *BOMBS["rows"][1:], 30)
     with pytest.raises(FileError, match="`gzip_ratio`"):
@@ -289,10 +289,9 @@ def test_a_time_that_is_there_twice_refuses_nothing(tmp_path) -> None:
     assert batch.column("time").to_pylist() == [["2024-05-01"]]
 
 
-def test_large_traces_are_refused_and_many_are_read_a_few_at_a_time(tmp_path, monkeypatch) -> None:
+def test_large_traces_are_refused_and_many_are_read_a_few_at_a_time(tmp_path, set_limits) -> None:
     """Symbols may be long: what is held is counted in characters, not in events alone."""
-    monkeypatch.setattr(xes, "_LARGEST_TRACE", 1000)
-    monkeypatch.setattr(xes, "_SIZE_AT_ONCE", 1000)
+    set_limits(LIMITS, line_characters=1000, trace_characters=1000)
     file = tmp_path / "log.xes"
     file.write_text(_log(*(_trace(_event("a" * 300), _event("b" * 300), name=str(number)) for number in range(5))))
     assert [len(batch) for batch in open_sequences(file).records()] == [2, 2, 1]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import FileError, InputError
-from symveil.formats import reading
+from symveil.formats.limits import LIMITS
 from symveil.formats.sequences.sequence_files import read_sequences
 
 SECRET = "SECRET"
@@ -135,10 +135,10 @@ def test_bounds_are_at_least_one(written, name: str) -> None:
         read_sequences(written("s\na\n", "t.csv"), **{name: 0})
 
 
-def test_lengths_and_bombs_are_bounded(written, monkeypatch) -> None:
+def test_lengths_and_bombs_are_bounded(written, set_limits) -> None:
     with pytest.raises(FileError, match="at most 2 symbols in a sequence, found more; raise `longest`"):
         list(read_sequences(written("s\na b a\n", "t.csv"), longest=2))
-    monkeypatch.setattr(reading, "_SUSPICIOUS_FROM", 1 << 20)  # as with large ones, in less time
+    set_limits(LIMITS, suspicious_bytes=1 << 20)  # as with large ones, in less time
     with pytest.raises(FileError, match="unpacks to at most 3 times its size"):
         list(read_sequences(written("s\n" + "a b\n" * 300_000, "t.csv.gz"), gzip_ratio=3))
 

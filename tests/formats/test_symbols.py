@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symveil.errors import AlphabetError, FileError
-from symveil.formats import symbols
+from symveil.formats.limits import LIMITS
 from symveil.formats.symbols import read_alphabet
 from symveil.models.alphabet import join_word, split_word
 
@@ -32,8 +32,8 @@ def test_the_ways_to_spell_an_alphabet(tmp_path):
         (None, "expected a readable file of symbols, found No such file or directory"),
     ],
 )
-def test_files_that_are_no_alphabet(tmp_path, monkeypatch, content, message):
-    monkeypatch.setattr(symbols, "_LARGEST_ALPHABET_FILE", 2**20)
+def test_files_that_are_no_alphabet(tmp_path, set_limits, content, message):
+    set_limits(LIMITS, file_bytes=2**20)
     if content is not None:
         (tmp_path / "alphabet.txt").write_bytes(content)
     with pytest.raises(FileError, match=f"alphabet.txt: {message}"):

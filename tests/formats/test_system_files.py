@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from read_or_refuse import read_or_refuse
 
 from symveil.errors import InputError, ModelError
-from symveil.formats.models import lines
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.model_files import load_model
 from symveil.languages.graph import word_graph
 from symveil.languages.runs import runs
@@ -255,8 +255,8 @@ def test_a_line_that_could_be_read_in_two_ways_is_refused(load) -> None:
         load("two.fsm", "1\n\na 0 1\nx a\tc\to\n")
 
 
-def test_an_endless_file_is_refused_in_time(load, monkeypatch) -> None:
-    monkeypatch.setattr(lines, "_LARGEST_FILE", 1000)
+def test_an_endless_file_is_refused_in_time(load, set_limits) -> None:
+    set_limits(LIMITS, file_bytes=1000)
     with pytest.raises(InputError, match=r"expected a \.fsm file of at most 1000 characters, found a larger file"):
         load("huge.fsm.gz", "1\n" + " \n" * 1_000_000)
 

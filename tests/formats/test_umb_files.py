@@ -21,7 +21,7 @@ import umbi.ats
 
 from cli.running import symveil
 from symveil.errors import SymveilError
-from symveil.formats.models import umb_files
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.model_files import load_labelled_chain, load_model
 
 PRISM = {
@@ -378,8 +378,8 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("case", DAMAGED)
-def test_damaged_files(coin: Path, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(umb_files, "_LARGEST_FILE", 2**23)
+def test_damaged_files(coin: Path, case: str, set_limits) -> None:
+    set_limits(LIMITS, model_bytes=2**23)
     damage, expected = DAMAGED[case]
     bad = coin.with_name("bad.umb")
     bad.write_bytes(damage(tar_of(parts_of(coin))))

@@ -12,7 +12,7 @@ import pytest
 import symveil as sv
 from cli.running import symveil
 from symveil.errors import SymveilError
-from symveil.formats.models import wmod_files
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.wmod_files import read_wmod_parts
 
 
@@ -362,14 +362,14 @@ DRAWN = "<PointGeometry/>" * 5_000
 )
 def test_bombs_end_at_once(parts: Callable[..., list[sv.LogicalSystem]], inside: tuple[str, ...]) -> None:
     begun = time.process_time()
-    with pytest.raises(SymveilError, match=f"expand in at most {wmod_files.MOST_STEPS} steps, found more"):
+    with pytest.raises(SymveilError, match=f"expand in at most {LIMITS.now.wmod_steps} steps, found more"):
         parts(*inside)
     assert time.process_time() - begun < 20
 
 
 def test_automata_names_and_depth_are_bounded(parts: Callable[..., list[sv.LogicalSystem]]) -> None:
     family = [foreach("Component", "i", span(1, most), automaton(indexed("a", EACH))) for most in (1_000, 1_001)]
-    assert len(parts(event("f"), family[0])) == wmod_files._MOST_AUTOMATA
+    assert len(parts(event("f"), family[0])) == LIMITS.now.wmod_automata
     with pytest.raises(SymveilError, match="at most 1000 automata from foreach, found more"):
         parts(event("f"), family[1])
     with pytest.raises(SymveilError, match="of at most 200 characters, found a longer one"):

@@ -16,6 +16,7 @@ import pytest
 
 import symveil as sv
 from symveil.cli.main import main
+from symveil.formats.limits import LIMITS
 from symveil.formats.sequences import layout
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.records import SYMBOLS
@@ -90,7 +91,7 @@ def test_secret_symbols(kind, packed, seen, small_pieces, forced_words):
     first, *others = (seen(kind, words, packed=packed) for words in secrets.values())
     assert first["status"] == 0, first["err"]
     assert len(first["sizes"]) > 2
-    assert set(first["sizes"][:-1]) == {layout.BYTES_IN_PIECE}
+    assert set(first["sizes"][:-1]) == {LIMITS.now.written_bytes}
     assert f"out{kind.suffix}{'.gz' if packed else ''}" in first["files"]
     for other in others:
         assert other == first
@@ -125,7 +126,7 @@ def test_several_row_groups_with_their_pages(seen, small_pieces, forced_words, t
     seen(kind, same_lengths(kind.alphabet)["mixed symbols"])
     groups = row_groups(tmp_path / "run 0" / "out.parquet")
     assert len(groups) > 2
-    assert max(groups) <= layout.ROWS_IN_BLOCK
+    assert max(groups) <= LIMITS.now.block_rows
 
 
 def options_of(kind: Kind) -> ColumnOptions:
@@ -333,10 +334,8 @@ def test_lists_of_a_fixed_size_have_room_for_other_lengths(tmp_path, small_piece
     assert pq.read_table(tmp_path / "same.parquet").equals(table)
 
 
-def test_progress_goes_by_public_steps(tmp_path, small_pieces, monkeypatch):
-    from symveil.formats.sequences import sequence_file as record_steps
-
-    monkeypatch.setattr(record_steps, "_STEP", 40)
+def test_progress_goes_by_public_steps(tmp_path, small_pieces, set_limits):
+    set_limits(LIMITS, progress_records=40)
     kind, told = by_name("CSV of text"), []
     for number, words in enumerate(same_lengths(kind.alphabet).values()):
         steps: dict[int, str] = {}

@@ -16,6 +16,7 @@ import pytest
 
 import symveil as sv
 from symveil.errors import SymveilError
+from symveil.formats.limits import LIMITS
 
 LONG = "a symbol with a rather long name"
 SECRETS = ("a", LONG)
@@ -144,11 +145,9 @@ LOG = {
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(LOG, 2)))
-def test_event_logs(tmp_path, monkeypatch, small_pieces, one, other):
+def test_event_logs(tmp_path, set_limits, small_pieces, one, other):
     """Faults of lines come first, then those of cases, then unknown symbols: in memory and by way of the disk."""
-    from symveil.formats.sequences import event_groups
-
-    monkeypatch.setitem(event_groups.Grouping.__init__.__kwdefaults__, "in_memory", 6000)
+    set_limits(LIMITS, grouped_bytes=6000)
     faults = {FIRST: LOG[one] + b",p", SECOND: LOG[other].replace(b"x,", b"y,") + b",p"}
     write = lines_with(lambda n, symbol: f"u{n % 20},{n},{symbol},q", faults, b"uid,at,trip,who\n")
     message = refused_alike(tmp_path, ".csv", write, EVENTS | {"person": "who"})

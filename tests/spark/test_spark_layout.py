@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import services
 import symveil as sv
 from symveil.errors import ParameterError
-from symveil.formats.sequences import layout
+from symveil.formats.limits import LIMITS
 from symveil.release import protocol
 from symveil.release.spark_session import digest_of_frame
 
@@ -31,7 +31,7 @@ EVENTS = {"case": "uid", "order": "at", "symbol": "trip", "engine": "spark", "re
 
 
 @pytest.fixture
-def follows_sizes(spark, monkeypatch):
+def follows_sizes(spark, monkeypatch, set_limits):
     """Spark cuts its input into partitions of a few kilobytes, and puts small ones together again."""
     chosen = {"spark.sql.files.maxPartitionBytes": "6000", "spark.sql.files.openCostInBytes": "500"}
     chosen |= {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "4000", "spark.sql.shuffle.partitions": "6"}
@@ -39,7 +39,7 @@ def follows_sizes(spark, monkeypatch):
     before = {name: spark.conf.get(name, None) for name in chosen}
     for name, value in chosen.items():
         spark.conf.set(name, value)
-    monkeypatch.setattr(layout, "ROWS_IN_FILE", 100)
+    set_limits(LIMITS, file_rows=100)
     monkeypatch.setattr(protocol, "new_release_key", lambda: bytes(32))
     yield spark
     for name, value in before.items():

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from symveil.errors import LedgerError
-from symveil.formats.sequences import layout
+from symveil.formats.limits import LIMITS
 from symveil.ledger.lifecycle import find_release
 from symveil.ledger.store import Database
 from symveil.release import protocol
@@ -123,11 +123,11 @@ POINTS = {
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_every_step_can_be_the_last(tmp_path, monkeypatch, point):
+def test_every_step_can_be_the_last(tmp_path, monkeypatch, set_limits, point):
     source, out, ledger = tmp_path / "in.parquet", tmp_path / "out.parquet", tmp_path / "l.db"
     make_input(source, 200)
     grant_budget(ledger, 1, everyone=True)
-    monkeypatch.setattr(layout, "BYTES_IN_PIECE", 256)  # several writes for a small file
+    set_limits(LIMITS, written_bytes=256)  # several writes for a small file
     keys = []
     made = ReleasePlan.__post_init__
     monkeypatch.setattr(ReleasePlan, "__post_init__", lambda plan: (keys.append(plan.release_key), made(plan))[1])

@@ -12,15 +12,14 @@ import pytest
 
 RUN = """
 import resource, sys
-from symveil.release import local as duplicates
-from symveil.formats.sequences import event_groups
+from symveil.formats.limits import LIMITS as FORMATS
+from symveil.release.limits import LIMITS as RELEASES
 from symveil.tasks.privatize_file import privatize_file
 # buffers that are full early: what they hold at most is bounded, and not what is asked here
-duplicates.SeenNames.__init__.__kwdefaults__["in_memory"] = 50_000
-event_groups._PART_BUFFER = 1 << 17
-event_groups.Grouping.__init__.__kwdefaults__["in_memory"] = 8 << 20    # by way of the disk, as a file of many GB
+by_disk = FORMATS.changed(case_part_bytes=1 << 17, grouped_bytes=8 << 20)    # as a file of many GB
 options = {"case": "c", "order": "t", "symbol": "s"} if "long" in sys.argv[1] else {"sequence": "s"}
-privatize_file(sys.argv[1], sys.argv[1] + ".out.csv", alphabet="abc", epsilon=1, **options)
+with by_disk, RELEASES.changed(remembered_names=50_000):
+    privatize_file(sys.argv[1], sys.argv[1] + ".out.csv", alphabet="abc", epsilon=1, **options)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

@@ -11,13 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from symveil.errors import FileError, ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import csv_rows
 from symveil.languages.cost_table import CostTable
 from symveil.models.names import shown
 from symveil.numbers.rationals import Number, exact, spelled
 from symveil.parameters import Exact, File, declared, listing_fields
 
-_MOST_ROWS = 2_000_000
 _METRES = "100"
 
 
@@ -141,8 +141,8 @@ def _rows(file: Path, *, what: str, columns: str) -> list[tuple[int, tuple[str, 
             if not row[0] or not row[1]:
                 raise FileError(f"{file}: line {line}", expected=columns, found="an empty cell")
             results.append((line, row))
-            if len(results) > _MOST_ROWS:
-                raise FileError(str(file), expected=f"at most {_MOST_ROWS} rows", found="more")
+            if len(results) > LIMITS.now.cost_rows:
+                raise FileError(str(file), expected=f"at most {LIMITS.now.cost_rows} rows", found="more")
     return results
 
 

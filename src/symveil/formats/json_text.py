@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from symveil.errors import FileError, ModelError
+from symveil.formats.limits import LIMITS
 from symveil.models.names import shown
 
 Value = TypeVar("Value")
@@ -44,7 +45,6 @@ def _no_number(text: str) -> object:
     raise _NoNumberError(text)
 
 
-_DEEPEST = 100
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)
 
 # Probabilities repeat: one object for each spelling keeps large files small in memory.
@@ -85,14 +85,14 @@ def refuse_deep_nesting(text: str, *, where: str) -> None:
     Traceback (most recent call last):
     symveil.errors.FileError: x.json: expected JSON nested at most 100 deep, found more
     """
-    if text.count("[") + text.count("{") <= _DEEPEST:
+    if text.count("[") + text.count("{") <= LIMITS.now.nesting:
         return
     depth = 0
     for piece in _STRING_OR_BRACKET.finditer(text):
         if piece[0] in "[{":
             depth += 1
-            if depth > _DEEPEST:
-                raise FileError(where, expected=f"JSON nested at most {_DEEPEST} deep", found="more")
+            if depth > LIMITS.now.nesting:
+                raise FileError(where, expected=f"JSON nested at most {LIMITS.now.nesting} deep", found="more")
         elif piece[0] in "]}":
             depth -= 1
 
@@ -257,7 +257,7 @@ def _others(value: Any, rule: Schema | bool, at: str, root: Schema, schema: Sche
         known = schema.get("properties", {})
         for name, inner in value.items():
             if name not in known:
-                yield from _faults(inner, rule, f"{at}.{name[:_LONGEST_SHOWN]}", root)
+                yield from _faults(inner, rule, f"{at}.{name[:60]}", root)
 
 
 def _items(value: Any, rule: Schema, at: str, root: Schema, _: Schema) -> Iterator[str]:
@@ -281,7 +281,6 @@ def _if(value: Any, rule: Schema, at: str, root: Schema, schema: Schema) -> Iter
         yield from _faults(value, schema.get("then", True), at, root)
 
 
-_LONGEST_SHOWN = 60
 _RULES: dict[str, Callable[..., Iterator[str]]] = {
     "$ref": _reference,
     "type": _type,

@@ -29,6 +29,7 @@ from pyarrow import ArrowException
 
 from symveil.errors import FileError, SymveilError
 from symveil.formats.json_text import parse_json, refuse_deep_nesting
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.model_json import model_text
 from symveil.formats.reading import read_text
 from symveil.formats.sequences.columns import ColumnOptions
@@ -162,7 +163,6 @@ CENTRAL_FORMAT = "symveil-central/1"
 """The manifest of a central release, of which other things may be said: docs/central.schema.json."""
 
 _KNOWN = (MANIFEST_OF_0_2, MANIFEST_OF_0_3, FORMAT, CENTRAL_FORMAT)
-_LARGEST = 64 * 1024 * 1024
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": str,
     "version": str,
@@ -260,7 +260,7 @@ def read_manifest(path: Path) -> Manifest:
 
 def read_any_manifest(path: Path) -> Manifest:
     """The manifest of a private file or of a central release; refused where it is none."""
-    text = read_text(path, what="manifest", at_most=_LARGEST)
+    text = read_text(path, what="manifest", at_most=LIMITS.now.file_bytes)
     refuse_deep_nesting(text, where=str(path))
     parse_json(text, where=str(path))  # refuses what is no JSON, with its place
     try:

@@ -21,23 +21,18 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from symveil.errors import FileError, ModelError, ParameterError, either, reason
+from symveil.formats.limits import LIMITS
 from symveil.storage.files import open_regular
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
-_XZ_MEMORY = 128 * 1024 * 1024  # what a file may ask for before its first byte is unpacked; xz -9 asks for 65 MiB
 _MEBIBYTE = 1024 * 1024
-_PIECE = 64 * 1024
 _PACKED = re.compile(r"\.(gz|xz)$", re.IGNORECASE)
-_LONGEST_LINE = 64 * _MEBIBYTE  # characters
 LONGEST_CELL = 131_072
-LONGEST_SEQUENCE_CELL = _LONGEST_LINE
-"""A sequence in one cell may be as long as a line."""
 
 LONGEST = 1_000_000
 """The longest sequence that is believed to be one."""
 MOST_TIMES = 200
 """How many times its size a gzipped file may unpack to: logs reach fifty, a bomb a thousand."""
-_SUSPICIOUS_FROM = 64 * _MEBIBYTE  # a small file may be as repetitive as it likes
 
 
 def suffix(path: Path) -> str:
@@ -107,27 +102,27 @@ def opened_pieces(pieces: Iterator[bytes]) -> BinaryIO:
 
 def pieces_of(file: BinaryIO) -> Iterator[bytes]:
     """What is left of an open file, a piece at a time."""
-    return iter(lambda: file.read(_PIECE), b"")
+    return iter(lambda: file.read(LIMITS.now.piece_bytes), b"")
 
 
 def _xz_pieces(packed: BinaryIO) -> Iterator[bytes]:
     """What an xz file unpacks to, one stream after the other."""
 
     def new_stream() -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=LIMITS.now.xz_memory)
 
     stream = new_stream()
     while True:
         if stream.eof:
-            rest = stream.unused_data.lstrip(b"\0") or packed.read(_PIECE).lstrip(b"\0")
+            rest = stream.unused_data.lstrip(b"\0") or packed.read(LIMITS.now.piece_bytes).lstrip(b"\0")
             if not rest:
                 return
             stream = new_stream()
         else:
-            rest = packed.read(_PIECE) if stream.needs_input else b""
+            rest = packed.read(LIMITS.now.piece_bytes) if stream.needs_input else b""
             if stream.needs_input and not rest:
                 raise EOFError
-        if piece := stream.decompress(rest, _PIECE):
+        if piece := stream.decompress(rest, LIMITS.now.piece_bytes):
             yield piece
 
 
@@ -135,9 +130,9 @@ def _unpacked(path: Path, packed: BinaryIO, most_times: int | None, *, is_xz: bo
     """What a packed file unpacks to, refused once it is a bomb: in bounded memory, and before it fills a disk."""
     size, done = path.stat().st_size, 0
     unzipped = gzip.GzipFile(fileobj=packed)
-    for piece in _xz_pieces(packed) if is_xz else iter(lambda: unzipped.read1(_PIECE), b""):
+    for piece in _xz_pieces(packed) if is_xz else iter(lambda: unzipped.read1(LIMITS.now.piece_bytes), b""):
         done += len(piece)
-        if most_times is not None and done > max(_SUSPICIOUS_FROM, most_times * size):
+        if most_times is not None and done > max(LIMITS.now.suspicious_bytes, most_times * size):
             raise FileError(
                 str(path),
                 expected=f"a gzip file that unpacks to at most {most_times} times its size",
@@ -253,14 +248,14 @@ def lines_of(file: BinaryIO, path: Path, *, encoding: str = "utf-8-sig", before:
     """
     with io.TextIOWrapper(file, encoding=encoding, errors="surrogateescape", newline="") as text:
         number = before
-        while line := text.readline(_LONGEST_LINE):
+        while line := text.readline(LIMITS.now.line_characters):
             number += 1
             if not line.isascii():
                 line.encode(errors="surrogateescape").decode()
-            if len(line) == _LONGEST_LINE:
+            if len(line) == LIMITS.now.line_characters:
                 raise FileError(
                     str(path),
-                    expected=f"lines of at most {_LONGEST_LINE} characters",
+                    expected=f"lines of at most {LIMITS.now.line_characters} characters",
                     found=f"a longer one, line {number}",
                 )
             yield line
@@ -270,7 +265,7 @@ def not_utf8(path: Path, *, what: str, most_times: int | None) -> FileError:
     """The refusal of a file with other bytes than UTF-8, which names their line: text is decoded in large pieces."""
     with open_bytes(path, what=what, most_times=most_times) as file:
         number, head = 0, b""
-        while line := file.readline(_LONGEST_LINE):
+        while line := file.readline(LIMITS.now.line_characters):
             number += 1
             head = head or line[:4]
             try:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, either
 from symveil.formats.json_text import refuse_deep_nesting
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import LONGEST_CELL, csv_rows, read_text, suffix, wrong_suffix
 from symveil.pictures.maps import Road
 
@@ -127,7 +128,6 @@ def _flattened(roads: dict[str, Road]) -> dict[str, Road]:
 GRID = "6"
 """The grid over places where no zones are given."""
 
-_MOST_CELLS = 1_000_000
 _GRID = re.compile(r"(\d{1,7})(?:x(\d{1,7}))?")
 
 
@@ -198,9 +198,11 @@ def grid_zones(points: Mapping[str, tuple[float, float]], *, columns: int, rows:
     >>> grid_zones({"a": (0.0, 0.0), "b": (1.0, 2.0), "c": (0.5, 2.0)}, columns=2, rows=3)
     {'a': '0,0', 'b': '1,2', 'c': '1,2'}
     """
-    if min(columns, rows) < 1 or columns * rows > _MOST_CELLS:
+    if min(columns, rows) < 1 or columns * rows > LIMITS.now.zone_cells:
         raise ParameterError(
-            "zones", expected=f"a grid of 1 to {_MOST_CELLS} cells, such as 6 or 6x4", found=f"{columns}x{rows}"
+            "zones",
+            expected=f"a grid of 1 to {LIMITS.now.zone_cells} cells, such as 6 or 6x4",
+            found=f"{columns}x{rows}",
         )
     points_array = np.array(list(points.values()), dtype=np.float64)
     low, high = points_array.min(axis=0), points_array.max(axis=0)
@@ -212,7 +214,6 @@ def grid_zones(points: Mapping[str, tuple[float, float]], *, columns: int, rows:
 
 Line = NDArray[np.float64]
 
-_LARGEST_FILE = 256 * 1024 * 1024
 _NUMBER = r"-?[0-9]{1,9}(?:\.[0-9]{1,30})?(?:[eE]-?[0-9]{1,2})?"
 _POINT = rf"\s*{_NUMBER}\s+{_NUMBER}(?:\s+{_NUMBER})?\s*"
 _WKT_LINE = re.compile(rf"LINESTRING\s*(?:Z\s*)?\(({_POINT}(?:,{_POINT})*)\)", re.IGNORECASE)
@@ -358,7 +359,7 @@ def _zones_of_table(path: Path) -> dict[str, list[Line]]:
 
 
 def _geojson(path: Path) -> dict[str, list[Line]]:
-    text = read_text(path, what="GeoJSON file", at_most=_LARGEST_FILE)
+    text = read_text(path, what="GeoJSON file", at_most=LIMITS.now.model_bytes)
     refuse_deep_nesting(text, where=str(path))
     try:
         document = json.loads(text)

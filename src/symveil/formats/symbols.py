@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from symveil.errors import AlphabetError, FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import read_text
 from symveil.models.alphabet import Alphabet
-
-_LARGEST_ALPHABET_FILE = 64 * 1024 * 1024
 
 
 def read_alphabet(text: str) -> Alphabet:
@@ -33,7 +32,7 @@ def read_alphabet(text: str) -> Alphabet:
 
 
 def _lines(path: Path) -> list[str]:
-    text = read_text(path, what="file of symbols", at_most=_LARGEST_ALPHABET_FILE)
+    text = read_text(path, what="file of symbols", at_most=LIMITS.now.file_bytes)
     symbols = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if text else []
     if "" in symbols:
         raise FileError(str(path), expected="a symbol in every line", found=f"line {symbols.index('') + 1} empty")

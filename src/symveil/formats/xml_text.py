@@ -10,9 +10,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from symveil.errors import FileError, SymveilError
-
-_DEEPEST = 100
-_LONGEST_TOKEN = 8 << 20
+from symveil.formats.limits import LIMITS
 
 
 class XmlReader:
@@ -60,7 +58,7 @@ class XmlReader:
             for piece in pieces:
                 self._parser.Parse(piece, False)
                 fed += len(piece)
-                if fed - max(self._parser.CurrentByteIndex, 0) > max(_LONGEST_TOKEN, len(piece)):
+                if fed - max(self._parser.CurrentByteIndex, 0) > max(LIMITS.now.token_bytes, len(piece)):
                     # expat would hold all of it
                     raise FileError(str(self._file), expected=self._what, found="a piece of markup without an end")
                 yield
@@ -77,8 +75,8 @@ class XmlReader:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         self.path.append(name)
-        if len(self.path) > _DEEPEST:
-            raise self.refusal(f"elements nested at most {_DEEPEST} deep", "more")
+        if len(self.path) > LIMITS.now.nesting:
+            raise self.refusal(f"elements nested at most {LIMITS.now.nesting} deep", "more")
         self.started(name, attributes)
 
     def _end(self, _tag: str) -> None:

@@ -19,6 +19,8 @@ class ReleaseLimits:
     """Symbols up to which it is computed whether costs are positive definite."""
     names_at_once: int = 50_000
     """Persons of a cluster that are charged at once."""
+    remembered_names: int = 1_000_000
+    """Names of records that are compared in memory; more are compared by way of the disk."""
     protection_edges: int = 200_000
     """Symbols × edges of words up to which a manifest says how many others lie near a typical one."""
     protection_length: int = 500

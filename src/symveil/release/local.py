@@ -44,6 +44,7 @@ from symveil.release.batch import (
     check_batch,
     privatize_batch,
 )
+from symveil.release.limits import LIMITS
 from symveil.release.timed import TimedEvents, TimedPlan
 from symveil.storage.files import digest_of
 
@@ -274,8 +275,7 @@ class LocalJob(FileJob[ReleasePlan]):
 
 
 _ENTRY = np.dtype([("low", np.uint64), ("high", np.uint32), ("place", np.uint64)])
-_IN_MEMORY = 1_000_000
-_PARTS = 64
+_PARTS = 64  # by the first six bits of a name
 
 
 class SeenNames:
@@ -290,8 +290,8 @@ class SeenNames:
     9
     """
 
-    def __init__(self, *, in_memory: int = _IN_MEMORY) -> None:
-        self._limit = in_memory
+    def __init__(self, *, in_memory: int | None = None) -> None:
+        self._limit = LIMITS.now.remembered_names if in_memory is None else in_memory
         self._held: list[NDArray[np.void]] = []
         self._count = 0
         self._files: list[IO[bytes]] = []

@@ -22,15 +22,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.networkx_graphs import ATTRIBUTES, graph_chain
 from symveil.formats.reading import placed, read_text
 from symveil.models.automaton import TransitionSystem
 from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain, read_probability
 from symveil.models.names import shown
 from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
-
-_DEEPEST = 50
-_MOST_BY_GROUPS = 1_000_000  # edges: two braces with a thousand nodes each are a million of them
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*+|\#[^\n]*+)++")
 _TOKEN = re.compile(r"->|--|[{}\[\];,=:+]|(?P<name>-?[\w.]++)")
@@ -197,8 +195,8 @@ class _Parser:
         """What stands in braces; returns the nodes in it. `values` holds the attributes of all edges, `looks` those of
         nodes.
         """
-        if depth > _DEEPEST:
-            raise self._error(f"subgraphs nested at most {_DEEPEST} deep", "more")
+        if depth > LIMITS.now.dot_nesting:
+            raise self._error(f"subgraphs nested at most {LIMITS.now.dot_nesting} deep", "more")
         self._require("{", "{")
         nodes: dict[str, None] = {}
         while not self._take("}"):
@@ -271,8 +269,8 @@ class _Parser:
         for ones, others in pairwise(groups):
             if len(ones) * len(others) > 1:
                 self._by_groups += len(ones) * len(others)
-                if self._by_groups > _MOST_BY_GROUPS:
-                    raise self._error(f"at most {_MOST_BY_GROUPS} edges between groups of nodes", "more")
+                if self._by_groups > LIMITS.now.grouped_edges:
+                    raise self._error(f"at most {LIMITS.now.grouped_edges} edges between groups of nodes", "more")
             self._graph.edges += [(one, other, values) for one in ones for other in others]
 
 
@@ -283,7 +281,6 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 DOT_SUFFIXES = (".dot", ".gv")
 
-_LARGEST_FILE = 64 * 1024 * 1024
 _HIDDEN_SHAPES = ("point",)
 _BARE_SHAPES = ("none", "plaintext", "plain")
 _ALL_SEEN = "nothing says which events are observable: all of them are taken to be"
@@ -294,7 +291,7 @@ Drawn = MarkovChain | TransitionSystem | LogicalSystem | StochasticSystem
 
 def read_dot_file(path: Path, *, notes: list[str] | None = None) -> Drawn:
     """The model in a DOT file; `notes` gets a sentence for what was assumed or left out."""
-    graph = parse_dot(read_text(path, what="DOT file", at_most=_LARGEST_FILE), where=str(path))
+    graph = parse_dot(read_text(path, what="DOT file", at_most=LIMITS.now.file_bytes), where=str(path))
     sentences: list[str] = []
     if graph.others:
         sentences.append("there are several graphs: the first one was read")

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.lines import Line, is_index
 from symveil.formats.models.prism_explicit import (
     Row,
@@ -46,13 +47,12 @@ from symveil.models.labelled_chain import LabelledChain, read_valuation
 _BLOCK = 512
 _MAGIC = slice(257, 262)
 _REGULAR = (b"0", b"\0")
-_PIECE = 64 * 1024
 
 
 def _member(file: BinaryIO, size: int) -> Iterator[bytes]:
     """The next bytes of a file, so many and no more."""
     while size:
-        piece = file.read(min(size, _PIECE))
+        piece = file.read(min(size, LIMITS.now.piece_bytes))
         if not piece:
             raise EOFError
         size -= len(piece)
@@ -79,13 +79,12 @@ def unarchived(file: BinaryIO, path: Path, ending: str) -> BinaryIO:
         if header[156:157] in _REGULAR and name.lower().endswith(ending):
             return opened_pieces(_member(file, size))
         left = -(-size // _BLOCK) * _BLOCK
-        while left and (skipped := file.read(min(left, _PIECE))):
+        while left and (skipped := file.read(min(left, LIMITS.now.piece_bytes))):
             left -= len(skipped)
 
 
 DRN_SUFFIX = ".drn"
 
-_MOST_STATES = 1_000_000
 _STATE = re.compile(r"state\s+([0-9]{1,9})(?:\s+!\S+)?(?:\s+\[[^\]]*\])?(?:\s+\{[0-9]+\})?((?:\s+(?:\"[^\"]*\"|\S+))*)")
 _LABEL = re.compile(r"\"([^\"]*)\"|(\S+)")
 _MOVE = re.compile(r"([0-9]{1,9})\s*:\s*(\S+)")
@@ -160,8 +159,8 @@ def _head_line(drn: _Drn, line: Line, header: str) -> None:
         if value not in ("double", "rational"):
             raise line.refusal("probabilities (double or rational)", repr(value[:40]))
     elif header == "@nr_states":
-        if not is_index(line.text) or not 0 < int(line.text) <= _MOST_STATES:
-            raise line.refusal(f"1 to {_MOST_STATES} states")
+        if not is_index(line.text) or not 0 < int(line.text) <= LIMITS.now.states:
+            raise line.refusal(f"1 to {LIMITS.now.states} states")
         drn.count = int(line.text)
     elif header in ("@parameters", "@placeholders"):
         raise line.refusal("a chain without parameters")
@@ -178,7 +177,7 @@ def _model_line(drn: _Drn, line: Line) -> None:
         if drn.labels and inside.startswith("[") and inside.endswith("]"):
             drn.values[-1] = read_valuation(inside[1:-1].replace("\t", " "))
     elif state := _STATE.fullmatch(text):
-        if int(state[1]) != len(drn.labels) or len(drn.labels) == _MOST_STATES:
+        if int(state[1]) != len(drn.labels) or len(drn.labels) == LIMITS.now.states:
             raise line.refusal(f"state {len(drn.labels)}, in order", f"state {state[1]}")
         labels = [quoted or plain for quoted, plain in _LABEL.findall(state[2])]
         require_label_names(labels, where=line.where)

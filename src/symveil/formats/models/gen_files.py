@@ -29,13 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.lines import is_index
 from symveil.formats.reading import placed, read_text
 from symveil.models.stochastic_system import LogicalSystem
 
 GEN_SUFFIX = ".gen"
 
-_LARGEST_FILE = 64 * 1024 * 1024
 _TOKEN = re.compile(
     r"""%[^\n]*|"([^"]*)"|'([^']*)'|(\+[A-Za-z]*\+)|(0x[0-9A-Fa-f]+(?![^\s<>]))|(</?\w+\s*/?>)|([^\s<>"'][^\s<>]*|.)"""
 )
@@ -49,7 +49,6 @@ _SHORT = {name[0]: name for name in _SECTIONS}
 _INFINITE = ("RabinAcceptance", "BuechiAcceptance", "FairnessConstraints")  # of finite runs they say nothing
 _TIMED = ("Clocks", "Invariant", "Timing")
 _OF_STATES = "Colors"
-_MOST_CONSECUTIVE = 1_000_000
 _LONGEST_FLAGS = 10
 _CONTROLLABLE, _OBSERVABLE = 1, 2
 
@@ -128,8 +127,8 @@ class _Tokens:
         first, last, end = (self.next("two numbers and </Consecutive>") for _ in range(3))
         if not (first.kind == last.kind == INDEX and end.text == "</Consecutive>"):
             raise self.refuse("two numbers and </Consecutive>", first)
-        if not 0 <= int(last.text) - int(first.text) < _MOST_CONSECUTIVE:
-            raise self.refuse(f"at most {_MOST_CONSECUTIVE} states, in order", first)
+        if not 0 <= int(last.text) - int(first.text) < LIMITS.now.states:
+            raise self.refuse(f"at most {LIMITS.now.states} states, in order", first)
         return [_Token(str(number), INDEX, first.line) for number in range(int(first.text), int(last.text) + 1)]
 
 
@@ -204,7 +203,7 @@ def read_gen(path: str | Path, *, notes: list[str] | None = None) -> LogicalSyst
     LogicalSystem(2 states, 2 transitions, 1 observable event, 0 secret states)
     """
     file = Path(path)
-    text = read_text(file, what=".gen file", at_most=_LARGEST_FILE)
+    text = read_text(file, what=".gen file", at_most=LIMITS.now.file_bytes)
     if text.lstrip().startswith("<?xml"):
         raise FileError(
             str(file), expected="libFAUDES' format of tokens", found="its XML format; write it with the ending .gen"

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from symveil.errors import FileError, ModelError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import read_lines
 from symveil.models.names import shown
 
 _KIND = re.compile(r"#\s*Transitions \(([A-Za-z]+)\)")
-_LARGEST_FILE = 64 * 1024 * 1024  # characters
 _NUMBER = re.compile(r"[-+.0-9][-+.0-9eE/]*")
 
 
@@ -94,9 +94,9 @@ def numbered_lines(path: Path, *, what: str, any_size: bool = False) -> Generato
     with closing(read_lines(path, what=what)) as lines:
         for number, line in enumerate(lines, start=1):
             size += len(line)
-            if size > _LARGEST_FILE and not any_size:
+            if size > LIMITS.now.file_bytes and not any_size:
                 raise FileError(
-                    str(path), expected=f"a {what} of at most {_LARGEST_FILE} characters", found="a larger file"
+                    str(path), expected=f"a {what} of at most {LIMITS.now.file_bytes} characters", found="a larger file"
                 )
             yield Line(path, number, line.rstrip("\r\n"))
 

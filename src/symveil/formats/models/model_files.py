@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.dot_files import DOT_SUFFIXES, read_dot_file
 from symveil.formats.models.drn_files import DRN_SUFFIX, read_drn
 from symveil.formats.models.gen_files import GEN_SUFFIX, read_gen
@@ -43,8 +44,6 @@ MODEL_SUFFIXES = (
     UMB_SUFFIX,
 )
 """The endings of the files that are read; JSON also under other endings, if it is JSON."""
-
-_LARGEST_FILE = 256 * 1024 * 1024
 
 
 def load_model(
@@ -105,7 +104,7 @@ def load_model(
     elif kind == UMB_SUFFIX:
         model = _read_umb(file, label_states, sentences)
     else:
-        text = read_text(file, what="model file", at_most=_LARGEST_FILE)
+        text = read_text(file, what="model file", at_most=LIMITS.now.model_bytes)
         if kind not in ("", ".json") and not text.lstrip().startswith("{"):
             raise wrong_suffix(file, MODEL_SUFFIXES)
         model = parse_model(text, name=str(file), notes=sentences)

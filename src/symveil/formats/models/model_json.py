@@ -22,7 +22,7 @@ import numpy as np
 
 from symveil.central.attribute_law import AttributeLaw
 from symveil.central.learned import LearnedLaw
-from symveil.central.limits import LIMITS
+from symveil.central.limits import LIMITS as CENTRAL
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
 from symveil.central.time_law import TimeLaw
@@ -38,6 +38,7 @@ from symveil.formats.json_text import (
     require,
     require_keys,
 )
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import placed, read_text
 from symveil.languages.graph import AnyModel, require_words
 from symveil.models.automaton import Automaton, TransitionSystem
@@ -300,7 +301,6 @@ def _spelled(probability: Fraction) -> int | float | str:
     return f"{probability.numerator}/{probability.denominator}"
 
 
-_LARGEST = 512 * 1024 * 1024
 _FARTHEST_LENGTH, _FARTHEST_ELSE = 1e6, 100.0
 """Weights of lengths are added as logarithms; the others are multiplied as numbers."""
 
@@ -330,7 +330,7 @@ def law_text(law: LearnedLaw) -> str:
 
 def read_law(path: Path) -> LearnedLaw:
     """The law in a model file that `learn --epsilon` wrote; refused where there is none."""
-    text = read_text(path, what="model", at_most=_LARGEST)
+    text = read_text(path, what="model", at_most=LIMITS.now.json_bytes)
     refuse_deep_nesting(text, where=str(path))
     try:
         document = json.loads(text)
@@ -366,7 +366,7 @@ def _law(document: dict[str, Any]) -> LearnedLaw:
     if (
         longest < shortest
         or len(document["parameters"]["lengths"]) != longest - shortest + 1
-        or sizes > LIMITS.now.sums
+        or sizes > CENTRAL.now.sums
     ):
         raise ValueError("lengths that do not fit")
     split = None if document.get("split") is None else _whole(document["split"])

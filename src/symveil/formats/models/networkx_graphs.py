@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from symveil.errors import FileError, ModelError, ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import placed, read_bytes
 from symveil.formats.xml_text import XmlReader
 from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
@@ -127,9 +128,6 @@ def _names(graph: Any) -> dict[object, str]:
     return names
 
 
-_LARGEST_FILE = 64 * 1024 * 1024
-
-
 def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChain:
     """The chain in a GraphML file."""
     graph = read_graphml(path)
@@ -141,7 +139,7 @@ def read_graphml(path: Path) -> Any:
     """The networkx graph in a GraphML file."""
     import networkx as nx  # noqa: PLC0415 - optional, and heavy
 
-    content = read_bytes(path, what="GraphML file", at_most=_LARGEST_FILE)
+    content = read_bytes(path, what="GraphML file", at_most=LIMITS.now.file_bytes)
     XmlReader(path, what="GraphML", plain_doctype=True).read([content])  # before the library sees it
     try:
         # its warnings are about parts of GraphML that it does not know, and that no chain needs

@@ -33,6 +33,7 @@ from itertools import combinations
 from pathlib import Path
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.lines import Line, exported_lines, is_index
 from symveil.formats.reading import beside, placed, read_text, stem, suffix
 from symveil.models.labelled_chain import LabelledChain, spelled_valuation
@@ -107,7 +108,6 @@ def read_rewards(path: Path, count: int) -> list[str]:
 
 
 PROGRAM_SUFFIXES = (".pm", ".prism", ".nm", ".sm")
-_LARGEST_FILE = 16 * 1024 * 1024
 _COMMENT = re.compile(r"//[^\n]*")
 _DECLARED_VARIABLE = re.compile(r"(?:^|[;\s])(?:global\s+)?\b(observable|secret)\s+([A-Za-z_]\w*)\s*:(?!:)")
 
@@ -143,7 +143,7 @@ def declarations_beside(path: Path, valuations: Valuations | None) -> tuple[Path
         own = path.with_name(stem(path))  # PRISM may keep the ending: die.pm.tra
         program = beside(path, ending) or (own if own.suffix == ending and own.is_file() else None)
         if program is not None:
-            text = read_text(program, what="PRISM program", at_most=_LARGEST_FILE)
+            text = read_text(program, what="PRISM program", at_most=LIMITS.now.program_bytes)
             declared = read_declarations(text, where=str(program))
             return (program, declared) if declared.observable or declared.secret else None
     return None
@@ -154,8 +154,6 @@ SUFFIX, LABEL_SUFFIX = ".tra", ".lab"
 _NOT_SEEN = ("init", "deadlock")
 _DECLARED = re.compile(r'\s*([0-9]{1,9})="([^"]*)"')
 _JOIN = "+"
-_MOST_STATES = 1_000_000
-_MOST_RELATED = 10_000
 _ZERO = re.compile(r"0*\.?0*")
 _OTHER_TYPES = ("ctmc", "mdp", "ctmdp", "ma", "pomdp", "lts")
 
@@ -317,7 +315,7 @@ def _related(
     pairs = [
         (names[one], names[other]) for group in groups.values() for one, other in combinations(group, 2)
     ]  # fmt: skip
-    if len(pairs) > _MOST_RELATED:
+    if len(pairs) > LIMITS.now.related_pairs:
         notes.append(f"{len(pairs)} pairs of initial states differ in their secrets only: too many, name some")
         return []
     notes.append(f"{len(pairs)} pairs of initial states that differ in their secrets only are related")
@@ -335,9 +333,9 @@ def _read_transitions(path: Path, notes: list[str]) -> tuple[int, list[Row], lis
         actual = None if line.text else "an empty file"
         raise line.refusal("the number of states and of transitions of a Markov chain", actual)
     count = None if storm else int(sizes[0])
-    if count is not None and not 0 < count <= _MOST_STATES:
-        raise line.refusal(f"1 to {_MOST_STATES} states", str(count))
-    rows, line_numbers = _rows(lines, _MOST_STATES if count is None else count)
+    if count is not None and not 0 < count <= LIMITS.now.states:
+        raise line.refusal(f"1 to {LIMITS.now.states} states", str(count))
+    rows, line_numbers = _rows(lines, LIMITS.now.states if count is None else count)
     if count is not None and len(rows) != int(sizes[1]):
         raise FileError(
             str(path), expected=f"{int(sizes[1])} transitions, as its first line says", found=str(len(rows))

@@ -34,6 +34,7 @@ from umbi.umb.index import UmbIndex
 
 from symveil.errors import FileError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
+from symveil.formats.limits import LIMITS
 from symveil.formats.models.prism_explicit import (
     Row,
     StateLabels,
@@ -45,15 +46,6 @@ from symveil.formats.models.prism_explicit import (
 from symveil.formats.reading import read_bytes
 from symveil.models.labelled_chain import LabelledChain
 from symveil.models.names import shown
-
-_LARGEST_FILE = 256 * 1024 * 1024  # unpacked
-_LARGEST_INDEX = 4 * 1024 * 1024
-_MOST_MEMBERS = 20_000
-_MOST_STATES = 1_000_000
-_MOST_LABELS = 1_000
-_MOST_VALUES = 16_000_000  # branches, labels that states have, and values of variables
-_LONGEST_RATIONAL = 16_384  # bits; numerator and denominator have below 4000 digits then
-_LONGEST_VARIABLE = 1_024  # bits
 
 _GZIP = b"\x1f\x8b"
 _VERSIONS = (0, 1)  # umbi 0.2 writes 0 where PRISM writes 1: the files are alike
@@ -102,7 +94,7 @@ class _Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        content = _unpacked(path, read_bytes(path, what="UMB file", at_most=_LARGEST_FILE))
+        content = _unpacked(path, read_bytes(path, what="UMB file", at_most=LIMITS.now.model_bytes))
         if content[257:262] != b"ustar":
             actual = "another file" if content else "an empty file"
             raise FileError(str(path), expected="a UMB file, which is a tar file, plain or by gzip or xz", found=actual)
@@ -116,7 +108,7 @@ class _Archive:
                     # a size below 0 would lead back to members that were read, for ever
                     inside = 0 <= member.size <= len(content) and member.offset_data <= len(content) - member.size
                     name = member.name.removeprefix("./")
-                    if number == _MOST_MEMBERS or not inside or name in seen:
+                    if number == LIMITS.now.umb_members or not inside or name in seen:
                         raise self.damaged()
                     seen.add(name)
                     if member.isreg() and not member.issparse():
@@ -134,8 +126,8 @@ class _Archive:
         content = self._files.get("index.json")
         if content is None:
             raise FileError(str(self.path), expected="a UMB file, with index.json", found="a tar file without it")
-        if len(content) > _LARGEST_INDEX:
-            raise FileError(where, expected=f"at most {_LARGEST_INDEX // 2**20} MiB", found="more")
+        if len(content) > LIMITS.now.umb_index_bytes:
+            raise FileError(where, expected=f"at most {LIMITS.now.umb_index_bytes // 2**20} MiB", found="more")
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -153,8 +145,10 @@ class _Archive:
                 if needed in inner:
                     parts[key] = {needed: _plain(inner[needed], where=f"{where}: {key}.{needed}")}
         labels = parts.get("annotations", {}).get("aps")
-        if isinstance(labels, dict) and len(labels) > _MOST_LABELS:
-            raise FileError(f"{where}: annotations.aps", expected=f"at most {_MOST_LABELS} labels", found="more")
+        if isinstance(labels, dict) and len(labels) > LIMITS.now.umb_labels:
+            raise FileError(
+                f"{where}: annotations.aps", expected=f"at most {LIMITS.now.umb_labels} labels", found="more"
+            )
         return _checked(parts, where=where)
 
     def array(self, name: str, size: int) -> bytes:
@@ -203,12 +197,12 @@ def _unpacked(path: Path, content: bytes) -> bytes:
         return content
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        inside = unpacker.decompress(content, _LARGEST_FILE + 1)
+        inside = unpacker.decompress(content, LIMITS.now.model_bytes + 1)
     except (zlib.error, EOFError):
         raise FileError(str(path), expected="a readable UMB file", found="a damaged gzip or xz file") from None
-    if len(inside) > _LARGEST_FILE:
+    if len(inside) > LIMITS.now.model_bytes:
         raise FileError(
-            str(path), expected=f"a UMB file of at most {_LARGEST_FILE // 2**20} MiB", found="a larger file"
+            str(path), expected=f"a UMB file of at most {LIMITS.now.model_bytes // 2**20} MiB", found="a larger file"
         )
     if not unpacker.eof:
         raise FileError(str(path), expected="a readable UMB file", found="a damaged gzip or xz file")
@@ -255,10 +249,10 @@ def _require_chain(path: Path, system: Any) -> None:
     if system.num_observations:
         actual = f"{system.num_observations} observations"
         raise FileError(where, expected="a Markov chain, of which the labels of states are seen", found=actual)
-    if system.num_states > _MOST_STATES:
-        raise FileError(where, expected=f"1 to {_MOST_STATES} states", found=str(system.num_states))
-    if system.num_branches > _MOST_VALUES:
-        raise FileError(where, expected=f"at most {_MOST_VALUES} branches", found=str(system.num_branches))
+    if system.num_states > LIMITS.now.states:
+        raise FileError(where, expected=f"1 to {LIMITS.now.states} states", found=str(system.num_states))
+    if system.num_branches > LIMITS.now.umb_values:
+        raise FileError(where, expected=f"at most {LIMITS.now.umb_values} branches", found=str(system.num_branches))
     if system.num_choices > system.num_states:
         raise FileError(
             where, expected="at most one choice in each state of a Markov chain",
@@ -268,9 +262,11 @@ def _require_chain(path: Path, system: Any) -> None:
     if kind is None or str(getattr(kind.type, "value", kind.type)) not in ("double", "rational"):
         actual = "none" if kind is None else str(kind.type)
         raise FileError(where, expected="probabilities of branches (double or rational)", found=actual)
-    if kind.size_bits % 16 or kind.size_bits > _LONGEST_RATIONAL:
+    if kind.size_bits % 16 or kind.size_bits > LIMITS.now.umb_rational_bits:
         raise FileError(
-            where, expected=f"rationals of at most {_LONGEST_RATIONAL} bits, by whole bytes", found=str(kind.size_bits)
+            where,
+            expected=f"rationals of at most {LIMITS.now.umb_rational_bits} bits, by whole bytes",
+            found=str(kind.size_bits),
         )
 
 
@@ -369,8 +365,8 @@ def _labels(archive: _Archive, index: Any, count: int) -> list[set[str]]:
             raise FileError(where, expected="labels that states have or have not", found=f"{name[:40]!r}, another kind")
         having = archive.bits(f"annotations/aps/{key}/states/values.bin", count).tolist()
         held += len(having)
-        if held > _MOST_VALUES:
-            raise FileError(where, expected=f"states with at most {_MOST_VALUES} labels in all", found="more")
+        if held > LIMITS.now.umb_values:
+            raise FileError(where, expected=f"states with at most {LIMITS.now.umb_values} labels in all", found="more")
         for state in having:
             labels[state].add(name)
     return labels
@@ -402,8 +398,12 @@ def _valuations(archive: _Archive, index: Any, count: int, notes: list[str]) -> 
             "double and have plain names"
         )  # fmt: skip
         return None
-    if len(fields) * count > _MOST_VALUES or any(field.size_bits > _LONGEST_VARIABLE for field in fields):
-        limit = f"at most {_MOST_VALUES} values of variables, each of at most {_LONGEST_VARIABLE} bits"
+    if len(fields) * count > LIMITS.now.umb_values or any(
+        field.size_bits > LIMITS.now.umb_variable_bits for field in fields
+    ):
+        limit = (
+            f"at most {LIMITS.now.umb_values} values of variables, each of at most {LIMITS.now.umb_variable_bits} bits"
+        )
         raise FileError(where, expected=limit, found="more")
     if form.size_bits % 8:
         raise FileError(where, expected="valuations of whole bytes", found=f"{form.size_bits} bits")

@@ -21,13 +21,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import placed, read_bytes
 from symveil.formats.xml_text import XmlReader
 from symveil.models.stochastic_system import LogicalSystem
 
-MOST_STEPS = 1_000_000
-
-_LONGEST_NAME = 200
 _LARGEST_INTEGER = 2**31 - 1
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _WRAPPERS = {"ComponentList", "EdgeList", "EventList", "LabelBlock"}
@@ -74,8 +72,10 @@ class Expressions:
     def step(self, element: Element, steps: int = 1) -> None:
         """Counts work that was expanded, before it is done."""
         self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise self.bad(element, f"foreach, ranges and indices that expand in at most {MOST_STEPS} steps", "more")
+        if self._steps > LIMITS.now.wmod_steps:
+            raise self.bad(
+                element, f"foreach, ranges and indices that expand in at most {LIMITS.now.wmod_steps} steps", "more"
+            )
 
     def parts(self, element: Element, variables: Mapping[str, Index]) -> list[Element]:
         """The children that mean something: neither comments nor where something is drawn. They count in a foreach."""
@@ -115,8 +115,10 @@ class Expressions:
     def with_index(self, element: Element, name: str, value: Index) -> str:
         """A name with one index more."""
         name = f"{name}[{value}]"
-        if len(name) > _LONGEST_NAME:
-            raise self.bad(element, f"a name with its indices of at most {_LONGEST_NAME} characters", "a longer one")
+        if len(name) > LIMITS.now.wmod_name:
+            raise self.bad(
+                element, f"a name with its indices of at most {LIMITS.now.wmod_name} characters", "a longer one"
+            )
         return name
 
     def instances(
@@ -241,8 +243,6 @@ def _kind(value: Value) -> str:
 
 WMOD_SUFFIX = ".wmod"
 
-_LARGEST_FILE = 64 * 1024 * 1024
-_MOST_AUTOMATA = 1_000
 _REFUSED = {
     "GuardActionBlock": "edges without guards and actions",
     "GroupNode": "edges between single states, not groups of nodes",
@@ -354,8 +354,10 @@ class _Module(XmlReader):
                 expected = "an automaton with an index of its own for each value"
                 raise self._expressions.bad(element, expected, f"{component.name[:40]!r} twice")
             self._expanded.add(component.name)
-            if len(self._expanded) > _MOST_AUTOMATA:
-                raise self._expressions.bad(element, f"at most {_MOST_AUTOMATA} automata from foreach", "more")
+            if len(self._expanded) > LIMITS.now.wmod_automata:
+                raise self._expressions.bad(
+                    element, f"at most {LIMITS.now.wmod_automata} automata from foreach", "more"
+                )
         self.components.append(component)
         graphs = [each for each in self._parts(element, variables) if each.tag == "Graph"]
         for part in chain.from_iterable(self._parts(graph, variables) for graph in graphs):
@@ -447,7 +449,7 @@ def read_wmod_parts(path: str | Path, *, notes: list[str] | None = None) -> list
 
 def _read_module(file: Path, notes: list[str] | None) -> _Module:
     module = _Module(file)
-    module.read([read_bytes(file, what=".wmod file", at_most=_LARGEST_FILE)])
+    module.read([read_bytes(file, what=".wmod file", at_most=LIMITS.now.file_bytes)])
     if not module.is_module:
         raise FileError(str(file), expected="a Module of Supremica's", found="another XML document")
     moving = [component for component in module.components if not component.is_property]

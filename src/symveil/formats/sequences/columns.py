@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Self
 
 from symveil.errors import FileError, ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.parameters import Domain, Several, declared, listing_fields
 
 _NO_COLUMNS = ("separator", "delimiter", "date_format", "person_option")
-_MOST_LISTED = 30
 _COLUMN = Domain(placeholder="COL")
 _OTHER_DELIMITERS = {";": ("semicolons", ";"), "\t": ("tabs", "\\t")}
 
@@ -359,8 +359,8 @@ def _what_there_is(options: ColumnOptions, wanted: str, names: Sequence[str]) ->
     given = [getattr(options, each.name) for each in fields(options) if each.name not in _NO_COLUMNS]
     typed = {name for value in given for name in (value if isinstance(value, tuple) else (value,)) if name is not None}
     if typed.intersection(names):
-        listed = ", ".join(names[:_MOST_LISTED])
-        return f": {listed}{' …' if len(names) > _MOST_LISTED else ''}"
+        listed = ", ".join(names[: LIMITS.now.listed_columns])
+        return f": {listed}{' …' if len(names) > LIMITS.now.listed_columns else ''}"
     close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.8)
     if close:
         return f"; is it {close[0]!r}?"

@@ -21,7 +21,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import LONGEST
 from symveil.formats.sequences.columns import LongColumns
 from symveil.formats.sequences.records import (
@@ -186,13 +187,6 @@ def _local_instant(text: str) -> Key:
 
 
 _FLOOR, _REST = "order.floor", "order.rest"
-_IN_MEMORY = 192 << 20
-_PARTS = 128
-_PART_BUFFER = 1 << 20
-_HASHES = 1 << 20
-_NOT_MANY = 100_000
-_RECORDS_AT_ONCE = 16_384
-_EVENTS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +201,7 @@ class Grouping:
     spelled: Callable[[Any], Any] = spelled_names
     """Cells of persons as names; null where one is no name."""
     date_format: str | None = None
-    in_memory: int = _IN_MEMORY
+    in_memory: int = field(default_factory=lambda: LIMITS.now.grouped_bytes)
 
     def records(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The cases of these rows, as records."""
@@ -324,7 +318,7 @@ class Grouping:
             stores = []
             for grouped in self._parts_grouped(parts.tables()):
                 store = files.enter_context(_Store())
-                for piece in _sliced(grouped, events=_EVENTS_AT_ONCE // 32, at_once=_RECORDS_AT_ONCE // 32):
+                for piece in _sliced(grouped, parts=32):
                     store.write(piece)
                 stores.append(store)
             yield from _merged([store.read() for store in stores])
@@ -371,9 +365,9 @@ class _Parts:
 
     def __init__(self, files: ExitStack, grouping: Grouping) -> None:
         self._watch = _LongestCases(grouping)
-        self._stores = [files.enter_context(_Store()) for _ in range(_PARTS)]
-        self._waiting: list[list[pa.RecordBatch]] = [[] for _ in range(_PARTS)]
-        self._sizes = [0] * _PARTS
+        self._stores = [files.enter_context(_Store()) for _ in range(LIMITS.now.case_parts)]
+        self._waiting: list[list[pa.RecordBatch]] = [[] for _ in range(LIMITS.now.case_parts)]
+        self._sizes = [0] * LIMITS.now.case_parts
 
     def add(self, batch: pa.RecordBatch) -> None:
         encoded = as_text(batch.column(ID)).dictionary_encode()
@@ -384,16 +378,16 @@ class _Parts:
         stays = self._watch.add(names, hashes, codes)
         if not stays.all():
             batch, codes = batch.filter(pa.array(stays)), codes[stays]
-        part_of = (hashes % _PARTS)[codes]
+        part_of = (hashes % LIMITS.now.case_parts)[codes]
         dealt = batch.take(pa.array(np.argsort(part_of, kind="stable")))
-        sizes = np.bincount(part_of, minlength=_PARTS)
+        sizes = np.bincount(part_of, minlength=LIMITS.now.case_parts)
         for part, end in enumerate(np.cumsum(sizes).tolist()):
             if not sizes[part]:
                 continue
             piece = dealt.slice(end - int(sizes[part]), int(sizes[part]))
             self._waiting[part].append(piece)
             self._sizes[part] += piece.nbytes
-            if self._sizes[part] > _PART_BUFFER:
+            if self._sizes[part] > LIMITS.now.case_part_bytes:
                 self._flush(part)
 
     def _flush(self, part: int) -> None:
@@ -403,7 +397,7 @@ class _Parts:
 
     def tables(self) -> Iterator[pa.Table]:
         """The events of each part; its file is gone afterwards."""
-        for part in range(_PARTS):
+        for part in range(LIMITS.now.case_parts):
             if self._waiting[part]:
                 self._flush(part)
             batches = list(self._stores[part].read())
@@ -420,16 +414,16 @@ class _LongestCases:
 
     def __init__(self, grouping: Grouping) -> None:
         self._longest = grouping.longest
-        self._by_hash = np.zeros(_HASHES, dtype=np.int64)
+        self._by_hash = np.zeros(LIMITS.now.case_hashes, dtype=np.int64)
         self._by_name: Counter[str] = Counter()
 
     def add(self, names: list[str], hashes: NDArray[np.int64], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Count some more events; which of them stay."""
         counts = np.bincount(codes, minlength=len(names))
-        rows = hashes % _HASHES
+        rows = hashes % LIMITS.now.case_hashes
         np.add.at(self._by_hash, rows, counts)
         absurd = np.zeros(len(names), dtype=np.bool_)
-        for case in np.flatnonzero(self._by_hash[rows] > max(self._longest, _NOT_MANY)).tolist():
+        for case in np.flatnonzero(self._by_hash[rows] > max(self._longest, LIMITS.now.case_events)).tolist():
             absurd[case] = self._by_name[names[case]] > self._longest
             self._by_name[names[case]] += int(counts[case])
         return ~absurd[codes]
@@ -456,9 +450,8 @@ def _merged(sources: list[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]
         yield from _sliced(pa.Table.from_batches(ready).sort_by(ROW_NUMBER))
 
 
-def _sliced(
-    records: pa.Table, *, events: int = _EVENTS_AT_ONCE, at_once: int = _RECORDS_AT_ONCE
-) -> Iterator[pa.RecordBatch]:
-    """Batches of at most so many records and, where records are short enough, events."""
+def _sliced(records: pa.Table, *, parts: int = 1) -> Iterator[pa.RecordBatch]:
+    """Batches of at most so many records and, where records are short enough, events; of each a part of `parts`."""
+    events, at_once = LIMITS.now.grouped_events // parts, LIMITS.now.grouped_records // parts
     for start, stop in cuts(pc.list_value_length(records[SYMBOLS]).to_numpy(), events, at_once):
         yield from records.slice(start, stop - start).combine_chunks().to_batches()

@@ -22,10 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import FileError, ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import LONGEST, path_of
 from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.layout import RowWriter, bare_type, plain_type
-from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, in_one_piece, is_list
+from symveil.formats.sequences.records import ROW_NUMBER, in_one_piece, is_list
 from symveil.formats.sequences.sequence_file import RowSource, SequenceFile
 from symveil.formats.sequences.sequence_files import open_sequences, sequences_in
 
@@ -311,7 +312,7 @@ class FrameRows(RowSource):
         """The rows, in their own types."""
         del symbols
         before = 0
-        for batch in self._table.to_batches(max_chunksize=ROWS_AT_ONCE):
+        for batch in self._table.to_batches(max_chunksize=LIMITS.now.batch_rows):
             rows = pa.array(np.arange(before + 1, before + 1 + len(batch)))
             before += len(batch)
             yield pa.record_batch([rows, *(batch.column(name) for name in columns)], names=[ROW_NUMBER, *columns])

@@ -32,16 +32,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.formats.sequences.records import cuts, in_one_piece
-
-ROWS_IN_BLOCK = 1 << 17
-"""The most rows in a block, which is a row group of Parquet: about what its readers share work out by."""
-BYTES_IN_BLOCK = 1 << 24
-"""The most that a block of several rows holds, as Arrow would store it."""
-BYTES_IN_PIECE = 1 << 20
-"""The size of each write to a file, and of each piece that is compressed, but for the last one."""
-ROWS_IN_FILE = 1 << 20
-"""About how many rows a cluster writes into each file."""
 
 
 class RowWriter(ABC):
@@ -80,7 +72,7 @@ class RowBlocks(RowWriter):
     ) -> None:
         self._writer, self._schema = writer, schema
         self._plain = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
-        self._most_rows, self._most_bytes = rows or ROWS_IN_BLOCK, size or BYTES_IN_BLOCK
+        self._most_rows, self._most_bytes = rows or LIMITS.now.block_rows, size or LIMITS.now.block_bytes
         self._waiting: list[pa.RecordBatch] = []
         self._sizes: list[NDArray[np.int64]] = []
         self._rows = self._bytes = 0
@@ -143,7 +135,7 @@ class EvenBytes(io.RawIOBase):
     """
 
     def __init__(self, out: BinaryIO, size: int | None = None) -> None:
-        self._out, self._size = out, size or BYTES_IN_PIECE
+        self._out, self._size = out, size or LIMITS.now.written_bytes
         self._held = bytearray()
 
     def writable(self) -> bool:
@@ -173,10 +165,10 @@ class EvenBytes(io.RawIOBase):
 def files_of(rows: int) -> int:
     """Into how many files a cluster puts an input of so many rows: public, also where some of them are left out.
 
-    >>> files_of(0), files_of(ROWS_IN_FILE), files_of(10 * ROWS_IN_FILE + 1)
+    >>> files_of(0), files_of(LIMITS.now.file_rows), files_of(10 * LIMITS.now.file_rows + 1)
     (1, 1, 11)
     """
-    return max(1, -(-rows // ROWS_IN_FILE))
+    return max(1, -(-rows // LIMITS.now.file_rows))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -264,8 +256,6 @@ def _as(column: Any, kind: pa.DataType) -> Any:
     return column if column.type == kind else column.cast(kind)
 
 
-_ROWS_AT_ONCE = 256
-"""A row may have a million symbols, and Arrow's bytes end at two thousand millions."""
 _FLOATS = {pa.float16(): np.uint16, pa.float32(): np.uint32, pa.float64(): np.uint64}
 
 
@@ -286,8 +276,8 @@ def encoded_rows(batch: pa.RecordBatch) -> Iterator[bytes]:
     >>> list(encoded_rows(pa.record_batch({"n": [7, None], "s": [["a", "bc"], []]})))
     [b'+1:7+2:+1:a+2:bc', b'-+0:']
     """
-    for start in range(0, len(batch), _ROWS_AT_ONCE):
-        part = batch.slice(start, _ROWS_AT_ONCE)
+    for start in range(0, len(batch), LIMITS.now.digested_rows):
+        part = batch.slice(start, LIMITS.now.digested_rows)
         columns = [_values(column) for column in part.columns] or [pa.array([b""] * len(part), type=pa.binary())]
         yield from _joined(*columns).to_pylist()
 

@@ -37,10 +37,6 @@ NUMBER = "number"
 Rows = TypeVar("Rows", bound=Sized)
 Item = TypeVar("Item")
 
-ROWS_AT_ONCE = 65_536
-SYMBOLS_AT_ONCE = 1 << 21
-ROWS_GATHERED, TEXT_GATHERED = 32_768, 8_000_000
-"""So many rows, or characters, of Python cells become a batch."""
 
 Row = tuple[int, Sequence[Any]]
 """The number of a row's first line, and its cells."""

@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from symveil.errors import FileError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import (
-    LONGEST_SEQUENCE_CELL,
     MOST_TIMES,
     Apostrophes,
     csv_delimiter,
@@ -42,12 +42,10 @@ from symveil.formats.reading import (
     unguarded,
 )
 from symveil.formats.sequences.layout import RowWriter
-from symveil.formats.sequences.records import ROW_NUMBER, ROWS_GATHERED, TEXT_GATHERED, Row, gathered
+from symveil.formats.sequences.records import ROW_NUMBER, Row, gathered
 from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.numbers.once import computed_once
 
-_BLOCK = 2 << 20
-_ROWS_AT_ONCE = 32_768
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -62,7 +60,7 @@ class Block:
         """Line numbers and cells under these names."""
         numbers = pa.array(np.arange(self.first_line, self.first_line + len(self.cells)))
         table = pa.table([numbers, *(column.combine_chunks() for column in self.cells.columns)], names=names)
-        yield from table.to_batches(max_chunksize=_ROWS_AT_ONCE)
+        yield from table.to_batches(max_chunksize=LIMITS.now.csv_rows)
 
 
 class CsvBlocks:
@@ -85,10 +83,10 @@ class CsvBlocks:
     def read(self, indices: list[int]) -> Generator[Block | Row]:
         """The rows after the header: blocks with the columns at these indices, or whole rows where `csv` read them."""
         with open_bytes(self._path, what=WHAT, most_times=self._most_times, opened=self._opened) as file:
-            rest = self._after_header(file.read(_BLOCK))
+            rest = self._after_header(file.read(LIMITS.now.csv_bytes))
             ended = rest is None
             while not ended and rest is not None:
-                more = file.read(_BLOCK)
+                more = file.read(LIMITS.now.csv_bytes)
                 block, ended = rest + more, not more
                 cut = len(block) if ended else block.rfind(b"\n") + 1
                 block, rest = block[:cut], block[cut:]
@@ -179,7 +177,7 @@ class CsvBlocks:
             lines,
             self._delimiter,
             self._path,
-            longest_cell=LONGEST_SEQUENCE_CELL,
+            longest_cell=LIMITS.now.line_characters,
             width=len(self._header),
             before=self._line,
         )
@@ -190,7 +188,7 @@ class CsvBlocks:
             what=WHAT,
             most_times=self._most_times,
             opened=self._opened,
-            longest_cell=LONGEST_SEQUENCE_CELL,
+            longest_cell=LIMITS.now.line_characters,
             delimiter=self._delimiter,
         )
         next(rows)
@@ -224,7 +222,7 @@ class CsvRows(RowSource):
                 self.file,
                 what=WHAT,
                 most_times=self._most_times,
-                longest_cell=LONGEST_SEQUENCE_CELL,
+                longest_cell=LIMITS.now.line_characters,
                 delimiter=self._delimiter,
             )
         ) as rows:
@@ -249,7 +247,7 @@ class CsvRows(RowSource):
                         yield from cast("Block", block).batches([ROW_NUMBER, *columns])
                     continue
                 sized = ((cast("Row", row), sum(map(len, cast("Row", row)[1]))) for row in run)
-                for rows in gathered(sized, most=ROWS_GATHERED, size=TEXT_GATHERED):
+                for rows in gathered(sized, most=LIMITS.now.gathered_rows, size=LIMITS.now.gathered_characters):
                     yield _batch(rows, columns, indices)
 
     def writer(self, out: BinaryIO, schema: pa.Schema) -> RowWriter:

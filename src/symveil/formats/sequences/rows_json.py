@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from symveil.errors import FileError, ModelError, SymveilError
 from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import MOST_TIMES, read_lines
 from symveil.formats.sequences.layout import RowWriter
-from symveil.formats.sequences.records import ROW_NUMBER, ROWS_GATHERED, TEXT_GATHERED, Row, gathered
+from symveil.formats.sequences.records import ROW_NUMBER, Row, gathered
 from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.models.alphabet import Alphabet
 from symveil.models.names import numeral_name, person_name
@@ -121,7 +122,8 @@ class JsonRows(RowSource):
         """The rows; the column of symbols as strings or whole numbers, or lists of them."""
         numbers = None if self._as_text else self._has_numbers(symbols)
         reader = _Symbols(columns.index(symbols), numbers=numbers, as_text=self._as_text)
-        with closing(gathered(self._rows(columns, symbols, reader), most=ROWS_GATHERED, size=TEXT_GATHERED)) as groups:
+        sized, most = self._rows(columns, symbols, reader), LIMITS.now
+        with closing(gathered(sized, most=most.gathered_rows, size=most.gathered_characters)) as groups:
             for rows in groups:
                 yield reader.batch(rows, columns)
 

@@ -25,15 +25,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from symveil.errors import FileError, SymveilError, reason
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes
 from symveil.formats.sequences.layout import RowWriter
-from symveil.formats.sequences.records import ROW_NUMBER, ROWS_AT_ONCE, SYMBOLS_AT_ONCE, is_list, too_long
+from symveil.formats.sequences.records import ROW_NUMBER, is_list, too_long
 from symveil.formats.sequences.sequence_file import WHAT, RowSource
 from symveil.numbers.once import computed_once
 from symveil.storage.files import open_regular
 
 _TAIL = 8  # the length of the footer, and "PAR1"
-_DEEPEST = 20
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
 _WHOLE = (4, 5, 6)
 
@@ -104,7 +104,7 @@ class _Compact:
         self._content, self._at = content, 0
 
     def structure(self, depth: int) -> dict[int, Any]:
-        if depth > _DEEPEST:
+        if depth > LIMITS.now.parquet_nesting:
             raise ValueError("nested too deeply")
         fields: dict[int, Any] = {}
         field = 0
@@ -137,7 +137,7 @@ class _Compact:
 
     def _element(self, kind: int, depth: int) -> Any:
         """As a value, but a truth value in a collection is a byte of its own."""
-        if depth > _DEEPEST:
+        if depth > LIMITS.now.parquet_nesting:
             raise ValueError("nested too deeply")
         return self._value(kind, depth)
 
@@ -168,11 +168,6 @@ class _Compact:
     def _bytes(self, size: int) -> bytes:
         self._at += self._bounded(size)
         return self._content[self._at - size : self._at]
-
-
-_MOST_VALUES = 1 << 28
-"""A row group with more values is a bomb: run lengths pack thousands of millions of them into a few bytes."""
-_BYTES_AT_ONCE = 1 << 24
 
 
 class ParquetRows(RowSource):
@@ -244,10 +239,11 @@ class ParquetRows(RowSource):
                 widest = max(widest, items * self._widest_text(raw, chunk, items))
             if chunk.column != symbols:
                 continue
-            if chunk.values > min(chunk.rows * max(self._longest, 1), _MOST_VALUES):
+            if chunk.values > min(chunk.rows * max(self._longest, 1), LIMITS.now.parquet_values):
                 raise too_long(f"{self.file}: row group {chunk.group}", self._longest)
             fullest = max(fullest, items)
-        return max(1, min(ROWS_AT_ONCE, int(SYMBOLS_AT_ONCE / fullest), int(_BYTES_AT_ONCE / widest)))
+        most = LIMITS.now
+        return max(1, min(most.batch_rows, int(most.batch_symbols / fullest), int(most.parquet_bytes / widest)))
 
     def _widest_text(self, raw: BinaryIO, chunk: ColumnSize, items: float) -> int:
         """The length of the longest text in a column's dictionary, where it could matter.
@@ -256,7 +252,7 @@ class ParquetRows(RowSource):
         """
         if not chunk.packed_texts:
             return 1
-        if chunk.bytes * items * ROWS_AT_ONCE <= _BYTES_AT_ONCE:
+        if chunk.bytes * items * LIMITS.now.batch_rows <= LIMITS.now.parquet_bytes:
             return chunk.bytes
         with pq.ParquetFile(_shared(raw), read_dictionary=[chunk.path]) as file:
             for batch in file.iter_batches(batch_size=1, row_groups=[chunk.group - 1], columns=[chunk.path]):

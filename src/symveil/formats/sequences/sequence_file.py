@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import AlphabetError, ParameterError
+from symveil.formats.limits import LIMITS
 from symveil.formats.reading import MOST_TIMES, share_read
 from symveil.formats.sequences.layout import EvenBytes, RowWriter
 from symveil.formats.sequences.records import (
@@ -306,8 +307,6 @@ class RecordWriter:
             self._pieces[0].finish()
 
 
-_STEP = 10_000
-"""Records between two reports of progress."""
 _WHOLE = 1000
 """How much of a file was read is reported in thousandths."""
 
@@ -325,8 +324,8 @@ class RecordSteps:
         """
         self._report(self._reported)
         self._records += records
-        while self._records - self._reported >= _STEP:
-            self._reported += _STEP
+        while self._records - self._reported >= LIMITS.now.progress_records:
+            self._reported += LIMITS.now.progress_records
             self._report(self._reported)
 
     def end(self) -> None:

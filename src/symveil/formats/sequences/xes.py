@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from symveil.errors import AlphabetError, FileError, ParameterError, SymveilError
-from symveil.formats.reading import LONGEST, LONGEST_SEQUENCE_CELL, MOST_TIMES, open_bytes, share_read
+from symveil.formats.limits import LIMITS
+from symveil.formats.reading import LONGEST, MOST_TIMES, open_bytes, share_read
 from symveil.formats.sequences.columns import PROCESS_MINING, ColumnOptions, LongColumns
 from symveil.formats.sequences.event_groups import EventOrder
 from symveil.formats.sequences.layout import RowWriter
@@ -44,12 +45,8 @@ from symveil.models.names import numeral_name, person_name
 from symveil.numbers.progress import note_input
 from symveil.pictures.text import displayable
 
-_CHUNK = 1 << 18
-_LONGEST_VALUE = 1 << 20
-_RECORDS_AT_ONCE = 16_384
-_SIZE_AT_ONCE, _SIZE_OF_EVENT = 1 << 23, 16
-"""Characters of traces that become a batch; an event counts as some more than those of its values."""
-_LARGEST_TRACE = LONGEST_SEQUENCE_CELL
+_SIZE_OF_EVENT = 16
+"""Characters that an event counts as, beside those of its values."""
 _VALUES = ("string", "date", "int", "float", "boolean", "id")
 _WITHIN = {"log": "a log around everything", "trace": "traces in the log", "event": "events in a trace"}
 _CASE = CASE_PREFIX
@@ -151,7 +148,7 @@ class XesFile(SequenceFile):
         """The traces, as records."""
         order = EventOrder(self.file, self.unit)
         numbered = ((each, each[1].size) for each in enumerate(self._traces(), start=1))
-        with closing(gathered(numbered, most=_RECORDS_AT_ONCE, size=_SIZE_AT_ONCE)) as groups:
+        with closing(gathered(numbered, most=LIMITS.now.grouped_records, size=LIMITS.now.trace_characters)) as groups:
             yield from made_in_order(
                 groups,
                 lambda traces: self._batch(traces, order),
@@ -276,7 +273,7 @@ class XesFile(SequenceFile):
         refused: SymveilError | None = None
         with open_bytes(self.file, what="XES log", most_times=self._most_times, opened=self._opened) as file:
             try:
-                for _ in handler.steps(iter(lambda: file.read(_CHUNK), b"")):
+                for _ in handler.steps(iter(lambda: file.read(LIMITS.now.xes_bytes), b"")):
                     yield from handler.taken()
             except SymveilError as error:
                 refused = error
@@ -362,16 +359,18 @@ class _Handler(XmlReader):
         if key not in wanted:
             return
         value = attributes.get("value")
-        if value is None or len(value) > _LONGEST_VALUE or key in values:
+        if value is None or len(value) > LIMITS.now.xes_value or key in values:
             if prefix + key in self._unrequired:
                 return  # a time or an attribute that is read beside the symbols refuses nothing
             if key in values:  # readers differ in which of them they take: whose budget, which symbol?
                 raise self.refusal("each attribute once in an event or a trace", "one again")
-            raise self.refusal(f"a value of at most {_LONGEST_VALUE} characters", "none" if value is None else "more")
+            raise self.refusal(
+                f"a value of at most {LIMITS.now.xes_value} characters", "none" if value is None else "more"
+            )
         values[key] = value
         self._trace.size += len(value)
-        if self._trace.size > _LARGEST_TRACE:
-            raise self.refusal(f"traces of at most {_LARGEST_TRACE} characters", "a larger one")
+        if self._trace.size > LIMITS.now.line_characters:
+            raise self.refusal(f"traces of at most {LIMITS.now.line_characters} characters", "a larger one")
         self._reader.kinds.setdefault(prefix + key, kind)
 
     def _declared(self, kind: str, attributes: dict[str, str]) -> None:
