@@ -14,11 +14,13 @@ from central.test_time_counts import batch_of, random_case
 from cli.running import symveil
 from symveil.central.attribute_law import attribute_cells, attribute_rows, attribute_sums
 from symveil.central.cells import GRID
+from symveil.central.noise import Quality
 from symveil.central.word_law import Support
 from symveil.errors import ParameterError, SymveilError
 from symveil.estimation.table import Batch
 from symveil.formats.models.model_json import read_law
 from symveil.models.times import PublicValues
+from symveil.tasks.central_files import law_warnings
 from symveil.tasks.check import check_manifest
 
 SUPPORT = Support.of(symbols=3, graph=None, zone=np.zeros(3, dtype=np.int64), shortest=1, longest=4)
@@ -163,3 +165,14 @@ def test_by_the_command_with_a_file_of_values(tmp_path):
 def test_options_that_do_not_fit_are_refused_before_the_file_is_opened(tmp_path, changed, message):
     with pytest.raises((ParameterError, SymveilError), match=message):
         sv.learn(tmp_path / "none.csv", tmp_path / "m.json", **{**ASKED, **changed})
+
+
+def test_the_warning_of_few_persons_counts_what_attributes_take_of_epsilon():
+    """At epsilon 1 times have 0.4 of what is left: 0.4, which 1,000 persons are enough for, or 0.32 beside two."""
+    promise = {"epsilon_exact": "1", "times": {"share": "0.4"}}
+    beside = {**promise, "attributes": [{"share": "0.1"}, {"share": "0.1"}]}
+    quality = Quality(1100.0, ())
+    assert law_warnings(promise, quality) == ()
+    (warning,) = law_warnings(beside, quality)
+    assert "1,100 persons, a noisy number, and 1,250 would do" in warning
+    assert law_warnings(beside, Quality(1250.0, ())) == ()

@@ -20,9 +20,9 @@ from symveil.central.limits import LIMITS
 from symveil.central.noise import Neighbours, Query
 from symveil.central.time_law import are_laws, tilted, tilted_rows
 from symveil.central.time_tables import WordsReleased, among_all, own_rows, row_names, waits_of
-from symveil.central.word_law import Floats, Support, column_of
+from symveil.central.word_law import Support, column_of
 from symveil.errors import TooLargeError
-from symveil.estimation.table import Indices, projected
+from symveil.estimation.table import Floats, Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import PublicValues
 from symveil.randomness import BitSource

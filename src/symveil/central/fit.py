@@ -24,8 +24,8 @@ import numpy as np
 
 from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable, length_shares
-from symveil.central.word_law import Expected, Floats, Parameters, Support, Trellis, no_parameters
-from symveil.estimation.table import Indices
+from symveil.central.word_law import Expected, Parameters, Support, Trellis, no_parameters
+from symveil.estimation.table import Floats, Indices
 from symveil.pictures.maps import Road
 
 FITTED = ("moves", "starts", "ends", "od")

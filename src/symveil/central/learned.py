@@ -21,8 +21,8 @@ from symveil.central.noise import Neighbours, NoisyTable, Quality, Query, length
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_law import TimeLaw
 from symveil.central.time_tables import WORDS_NAME, WordsReleased
-from symveil.central.word_law import FEATURES, Floats, Parameters, Support, Trellis, no_parameters
-from symveil.estimation.table import Batch, Indices
+from symveil.central.word_law import FEATURES, Parameters, Support, Trellis, no_parameters
+from symveil.estimation.table import Batch, Floats, Indices
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.markov_chain import MarkovChain
 from symveil.randomness import BitSource, RecordKey

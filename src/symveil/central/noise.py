@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from symveil.central.cells import GRID
 from symveil.central.limits import LIMITS
-from symveil.central.word_law import Floats
 from symveil.errors import ParameterError, either
-from symveil.estimation.table import projected
+from symveil.estimation.table import Floats, projected
 from symveil.laws.parameters import require_spellable
 from symveil.numbers.conversions import ball, dyadic, precision, upper_bound
 from symveil.numbers.rationals import Number, exact, percent, spelled

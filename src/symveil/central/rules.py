@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.central.limits import LIMITS
-from symveil.central.word_law import Floats, Parameters, Support, Trellis, draw_words
+from symveil.central.word_law import Parameters, Support, Trellis, draw_words
 from symveil.errors import ModelError, TooLargeError
-from symveil.estimation.table import Batch, Indices
+from symveil.estimation.table import Batch, Floats, Indices
 from symveil.languages.graph import Model, WordGraph, word_graph
 from symveil.languages.language import runs_of_any_length
 from symveil.models.alphabet import Codes, Lengths

@@ -37,8 +37,8 @@ from symveil.central.time_tables import (
     waits_of,
     weekday_names,
 )
-from symveil.central.word_law import Floats, Support, column_of
-from symveil.estimation.table import Indices, projected
+from symveil.central.word_law import Support, column_of
+from symveil.estimation.table import Floats, Indices, projected
 from symveil.models.alphabet import Codes, Lengths
 from symveil.models.times import DAY, FIRST_SECOND, HOUR, LAST_SECOND, WaitGrid, hour_of, weekday_of
 from symveil.randomness import BitSource

@@ -227,6 +227,16 @@ def row_rule(steps: Steps) -> dict[str, object]:
     }
 
 
+def words_and_times(epsilon: Fraction, *, times: Fraction, attributes: Fraction) -> tuple[Fraction, Fraction]:
+    """What of ε is for words and what is for times: attributes have a share of all of ε, and times one of the rest.
+
+    >>> [str(each) for each in words_and_times(Fraction(10), times=Fraction(2, 5), attributes=Fraction(1, 5))]
+    ['24/5', '16/5']
+    """
+    rest = epsilon * (1 - attributes)
+    return rest * (1 - times), rest * times
+
+
 def time_queries(
     epsilon: Fraction, neighbours: Neighbours, shares: Mapping[str, Fraction] = TIME_SHARES
 ) -> tuple[Query, ...]:

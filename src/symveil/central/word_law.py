@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from symveil.central.cells import Cells, cells_of
 from symveil.central.limits import LIMITS
 from symveil.errors import ModelError, ParameterError, TooLargeError
-from symveil.estimation.table import Indices
+from symveil.estimation.table import Floats, Indices
 from symveil.languages.graph import WordGraph
 from symveil.models.alphabet import Codes, Lengths
 from symveil.randomness import BitSource
@@ -134,7 +134,6 @@ class Support:
         return {name: replace(cells, shortest=self.shortest) for name, cells in every.items()}
 
 
-Floats = NDArray[np.float64]
 Parameters = dict[str, Floats]
 FEATURES = ("moves", "starts", "ends", "od", "lengths")
 """The tables that a law is fitted to, and the names of its parameters."""

@@ -32,7 +32,7 @@ from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
 from symveil.estimation.substitution_tables import LengthCounts
-from symveil.estimation.table import Batch, EstimatedTable, TableEstimator, Target, Variances, factors
+from symveil.estimation.table import Batch, EstimatedTable, Floats, TableEstimator, Target, Variances, factors
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 
@@ -87,9 +87,6 @@ class EditNoise:
     def farthest(self) -> int:
         """From how many symbols apart on powers of x₀ are nothing."""
         return 1 + int(math.log(_NEGLIGIBLE) / math.log(abs(self.root))) if self.root else 1
-
-
-Floats = NDArray[np.float64]
 
 
 class EditTables(TableEstimator):

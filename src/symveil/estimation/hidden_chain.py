@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 from symveil.errors import InputError
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic
-from symveil.estimation.table import EstimatedTable, Variances, shares_of_rows
+from symveil.estimation.table import EstimatedTable, Floats, Indices, Variances, shares_of_rows
 from symveil.languages.graph import WordGraph
 from symveil.numbers.rationals import percent
 from symveil.trellis.passes import Trellis, scaled_backward, scaled_forward, scaled_through_edges, scaled_total
 from symveil.trellis.semirings import FLOATS
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +333,7 @@ class ChainTables:
             consistent=whole,
             most=1.0 if self._statistic.kind == "transitions" else max(words, float(whole.sum())),
             listed=listed,
-            leading={"positions": "position", "presence": "length"}.get(self._statistic.kind),
+            leading=self._statistic.leading,
             notes=tuple(notes),
             bounded=bounded,
         )

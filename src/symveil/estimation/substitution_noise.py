@@ -39,11 +39,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from symveil.estimation.limits import LIMITS
-from symveil.estimation.table import Batch
+from symveil.estimation.table import Batch, Floats
 from symveil.laws.law import DistanceLaw
 from symveil.numbers.once import Memo, computed_once
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from scipy.special import ndtri
 from symveil.estimation.limits import LIMITS
 from symveil.estimation.statistics import Statistic, read_statistic
 from symveil.estimation.substitution_noise import (
-    Floats,
     NeighbourTerms,
     Orders,
     SubstitutionNoise,
@@ -33,6 +32,7 @@ from symveil.estimation.substitution_noise import (
 from symveil.estimation.table import (
     Batch,
     EstimatedTable,
+    Floats,
     TableEstimator,
     Target,
     Variances,

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, cast
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 
 from symveil import __version__
 from symveil.central.counts import PrivateCounts, notes_of, shown_threshold
-from symveil.central.noise import Query
+from symveil.central.noise import Quality, Query
 from symveil.central.rules import RuledLaw, Rules
 from symveil.central.time_cells import TIME_STATISTICS
+from symveil.central.time_tables import words_and_times
 from symveil.central.word_law import Support, no_parameters
 from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.named_table import symbol_columns
@@ -147,6 +149,30 @@ RECORDS_COUNT = (
     "times epsilon"
 )
 """What the loss means where no column says whose a record is."""
+
+
+ENOUGH_FOR_TIMES = 400
+"""Persons, times the ε of times: with fewer, times are mostly noise."""
+
+
+def law_warnings(promise: Mapping[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
+    """Where the words of a law, or its times, are mostly noise: by the released number of persons, and nothing else."""
+    if quality is None:
+        return ()
+    if promise is None or "times" not in promise:
+        return quality.warnings
+    attributes = sum((Fraction(each["share"]) for each in promise.get("attributes", ())), Fraction(0))
+    _, of_times = words_and_times(
+        read_epsilon(promise["epsilon_exact"]), times=Fraction(promise["times"]["share"]), attributes=attributes
+    )
+    needed = ENOUGH_FOR_TIMES / of_times
+    if quality.persons >= needed:
+        return quality.warnings
+    return (
+        *quality.warnings,
+        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
+        "this epsilon; count times instead (symveil count --time), which costs less",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

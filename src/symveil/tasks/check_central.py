@@ -20,7 +20,7 @@ from symveil.central.counts import BOUNDS
 from symveil.central.learned import LAW_SHARES, LearnedLaw, law_quality, law_queries
 from symveil.central.noise import Quality, Query, read_delta, read_neighbours
 from symveil.central.time_cells import TimeQuestion
-from symveil.central.time_tables import TimeSettings, time_queries
+from symveil.central.time_tables import TimeSettings, time_queries, words_and_times
 from symveil.central.word_law import Support
 from symveil.errors import SymveilError, either
 from symveil.estimation.statistics import read_statistic
@@ -217,10 +217,9 @@ def _split(document: dict[str, Any], epsilon: Fraction, neighbours: Any) -> tupl
     own = [{**each.document(), "share": spelled(share)} for each in values]
     if shares or own != listed:
         raise ValueError("attributes that a law does not have")
-    rest = epsilon * (1 - share * len(listed))
-    of_times = time_queries(rest * settings.share, neighbours)
-    named = [each.name for each in values]
-    return rest * (1 - settings.share), (*of_times, *attribute_queries(named, epsilon * share, neighbours))
+    of_words, of_times = words_and_times(epsilon, times=settings.share, attributes=share * len(listed))
+    named = attribute_queries([each.name for each in values], epsilon * share, neighbours)
+    return of_words, (*time_queries(of_times, neighbours), *named)
 
 
 def _facts(path: Path, document: dict[str, Any]) -> Check:

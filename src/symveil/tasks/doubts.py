@@ -6,17 +6,13 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symveil.errors import SymveilWarning
-from symveil.laws.parameters import read_epsilon
 from symveil.laws.protection import Protection
 from symveil.mechanisms.attacker import AttackerView
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.numbers.rationals import Number, at_least, counted, exact, percent, shown_at_least
-
-if TYPE_CHECKING:  # only commands that learn load it
-    from symveil.central.noise import Quality
 
 _HIDES_LITTLE = "an attacker is right nine times in ten: this setting hides little"
 
@@ -24,8 +20,6 @@ DROPPED = 0.01
 """The share of sequences that may be dropped without a warning."""
 LARGE = 20
 """Above it an ε is called what it is: e^20 is above 10^8."""
-ENOUGH_FOR_TIMES = 400
-"""Persons, times the ε of times: with fewer, times are mostly noise."""
 
 
 def doubts(mechanism: Mechanism, protection: Protection | None = None) -> list[str]:
@@ -100,20 +94,6 @@ def large_dropped_share(counts: Mapping[str, int]) -> list[str]:
         f"{dropped:,} of {total:,} sequences ({percent(dropped / total, 3)}) are left out, because the alphabet or the "
         "model does not have them: what is released is no picture of all of them"
     ]
-
-
-def time_warnings(promise: dict[str, Any] | None, quality: Quality | None) -> tuple[str, ...]:
-    """That there are few persons for times, where there are: by the released number of them, and by nothing else."""
-    if promise is None or quality is None or "times" not in promise:
-        return ()
-    epsilon = read_epsilon(promise["epsilon_exact"]) * Fraction(promise["times"]["share"])
-    needed = ENOUGH_FOR_TIMES / epsilon
-    if quality.persons >= needed:
-        return ()
-    return (
-        f"times are mostly noise: {quality.persons:,.0f} persons, a noisy number, and {float(needed):,.0f} would do at "
-        "this epsilon; count times instead (symveil count --time), which costs less",
-    )
 
 
 def dropped_ids(names: Sequence[str]) -> list[str]:

@@ -116,13 +116,15 @@ def estimate(
             return estimate_times(released, wanted, by, target=target, assume=assume, confidence=confidence)
         if assume is not None:
             return _assuming_a_chain(released, wanted, goal, confidence)
-        if released.release.mechanism.name == EditChannel.name:
-            return _edited(released, wanted, goal, confidence)
-        if released.document["parameters"]["metric"] == "levenshtein":
+        edited = released.release.mechanism.name == EditChannel.name
+        if not edited and released.document["parameters"]["metric"] == "levenshtein":
             raise InputError(
                 "estimate: expected the edit channel where lengths are secret, found truncated-levenshtein, whose "
                 "noise cannot be undone"
             )
+        _require_sequences(released)
+        if edited:
+            return _edited(released, wanted, goal, confidence)
         if released.release.model is not None and wanted.kind != "lengths":
             return _on_model(released, wanted, goal, confidence)
         return _free(released, wanted, goal, confidence)
@@ -167,8 +169,7 @@ def estimate_statistic(
         document = released.document
         if document["parameters"]["metric"] == "levenshtein":
             raise InputError("estimate: expected a release that keeps lengths (metric hamming), found another one")
-        if not released.count:
-            raise InputError("estimate: expected at least one sequence in the private file, found none")
+        _require_sequences(released)
         if released.release.times is not None and released.release.times.joint:
             raise InputError(
                 "estimate: expected a statistic by name where symbols are released with their times, found a function"
@@ -190,6 +191,11 @@ def _read_timed(statistic: str, by: str | None) -> Statistic:
     return Statistic(statistic if by is None else f"{statistic} by {by}", TIMED, 1)
 
 
+def _require_sequences(released: PrivateFile) -> None:
+    if not released.count:
+        raise InputError("estimate: expected at least one sequence in the private file, found none")
+
+
 def _check_confidence(confidence: float) -> None:
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=confidence)
@@ -200,8 +206,6 @@ def _check_confidence(confidence: float) -> None:
 
 def _free(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     assumptions = released.assumptions()
-    if not released.count:
-        raise InputError("estimate: expected at least one sequence in the private file, found none")
     if wanted.kind == "lengths":
         assumptions.append("lengths are public in this release, and exact")
         lengths = LengthTable(target=target, groups=group_count(released.units(), 2000))
@@ -216,8 +220,6 @@ def _free(released: PrivateFile, wanted: Statistic, target: Target, confidence: 
 
 def _on_model(released: PrivateFile, wanted: Statistic, target: Target, confidence: float) -> Estimate:
     """Words of a model: by releasing them again."""
-    if not released.count:
-        raise InputError("estimate: expected at least one sequence in the private file, found none")
     table, notes = run_table(released, wanted)
     return _named(released, wanted, table, target, confidence, released.assumptions() + notes, "iterated-release")
 
@@ -371,8 +373,6 @@ def _edited(released: PrivateFile, wanted: Statistic, target: Target, confidence
     assumptions, m = released.assumptions(), len(released.release.alphabet)
     channel = _parameters(released.release)
     assert channel is not None  # noqa: S101 - an edit channel has them
-    if not released.count:
-        raise InputError("estimate: expected at least one sequence in the private file, found none")
     noise = None if channel.tells_nothing or channel.deletion == 1 else EditNoise.of(channel, m)
     if wanted.kind == "lengths":
         return _edited_lengths(released, wanted, target, confidence, channel)

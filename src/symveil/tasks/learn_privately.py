@@ -17,7 +17,7 @@ from symveil.central.learned import LAW_SHARES, LearnedLaw, learn_law, learn_log
 from symveil.central.noise import Neighbours, Quality, Query, read_neighbours, require_writable_noise
 from symveil.central.rules import Rules
 from symveil.central.time_law import learn_times
-from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule
+from symveil.central.time_tables import USUAL_TIME_SHARE, Steps, TimeSettings, row_rule, words_and_times
 from symveil.central.word_law import Support
 from symveil.errors import ParameterError, either
 from symveil.estimation.table import Batch
@@ -62,6 +62,7 @@ from symveil.tasks.central_files import (
     CentralFile,
     counts_records,
     declared_rules,
+    law_warnings,
     needs_model_as_rule,
     public_language,
     reading_of_times,
@@ -71,7 +72,7 @@ from symveil.tasks.central_files import (
     symbol_zones,
     zones_digest,
 )
-from symveil.tasks.doubts import large_loss, time_warnings, warn
+from symveil.tasks.doubts import large_loss, warn
 from symveil.tasks.limits import LIMITS
 from symveil.tasks.parameters import ColumnParameters, Engine, RunOptions
 
@@ -96,7 +97,7 @@ class LearnedPrivately(CentralFile, Reported):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know: where tables are mostly noise. It follows from released numbers alone."""
-        return () if self.quality is None else (*self.quality.warnings, *time_warnings(self.manifest, self.quality))
+        return law_warnings(self.manifest, self.quality)
 
     def document(self) -> dict[str, object]:
         """The JSON form."""
@@ -466,7 +467,10 @@ class _Learning:
     def answered(self, read: ReadWords, persons: int, keys: RecordKey) -> tuple[LearnedLaw, list[Query]]:
         """The law, and the queries that it cost: of words, then of times, then of attributes."""
         epsilon, neighbours = self.release.epsilon, self.release.neighbours
-        rest = epsilon * (1 - self.attribute_share * len(self.attributes))
+        share = Fraction(0) if self.times is None else self.times.share
+        of_words, of_times = words_and_times(
+            epsilon, times=share, attributes=self.attribute_share * len(self.attributes)
+        )
 
         def legal(*, beside: bool = True) -> Iterable[Batch]:
             return (batch.only(self.rules.legal(batch, self.symbols)) for batch in read(beside=beside))
@@ -481,7 +485,7 @@ class _Learning:
             persons,
             symbols=self.symbols,
             rules=self.rules,
-            epsilon=rest if self.times is None else rest * (1 - self.times.share),
+            epsilon=of_words,
             neighbours=neighbours,
             keys=keys,
         )
@@ -489,7 +493,7 @@ class _Learning:
         if self.times is None:
             return learned, all_queries
         released = learned.released(legal, cut=self.of_log, neighbours=neighbours, keys=keys)
-        times, queries = learn_times(released, self.times, self.steps, rest * self.times.share)
+        times, queries = learn_times(released, self.times, self.steps, of_times)
         all_queries += queries
         laws, queries = learn_attributes(released, self.attributes, epsilon * self.attribute_share)
         return replace(learned, times=times, attributes=laws), [*all_queries, *queries]

@@ -42,8 +42,7 @@ from symveil.randomness import BitSource, system_bits
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, facts_report
 from symveil.storage.files import digest_of, write_files
-from symveil.tasks.central_files import counts_records, declared_rules, require_legal_words
-from symveil.tasks.doubts import time_warnings
+from symveil.tasks.central_files import counts_records, declared_rules, law_warnings, require_legal_words
 from symveil.tasks.learn_privately import LearnedPrivately
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class Synthesized(Reported):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where the words, or their times, are mostly noise."""
-        return () if self.quality is None else (*self.quality.warnings, *time_warnings(self.promise, self.quality))
+        return law_warnings(self.promise, self.quality)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,8 +26,9 @@ from symveil.central.limits import LIMITS as CENTRAL
 from symveil.central.noise import Quality, TableNoise
 from symveil.central.rules import Rules
 from symveil.central.time_law import TimeLaw
-from symveil.central.word_law import FEATURES, Floats, Support, no_parameters
+from symveil.central.word_law import FEATURES, Support, no_parameters
 from symveil.errors import FileError, ModelError, ParameterError
+from symveil.estimation.table import Floats
 from symveil.formats.json_text import (
     Numeral,
     described,
