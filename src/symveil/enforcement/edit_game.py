@@ -27,13 +27,14 @@ from symveil.graphs.csr import offsets
 from symveil.graphs.refinement import Weighted, coarsest_stable
 from symveil.graphs.state_sets import Image, StateSet, members, set_of
 from symveil.graphs.walk import Walk
+from symveil.models.names import counted
 from symveil.numbers.once import computed_once
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
 from symveil.verification.opacity.estimators import Question, estimator
-from symveil.verification.opacity.exploration import ExplorationLimit, Explored, Numbers, explore
+from symveil.verification.opacity.exploration import NOWHERE, ExplorationLimit, Explored, Numbers, explore
 from symveil.verification.opacity.observation import Observed, impossible_event
 
 Events = tuple[int, ...]
@@ -235,10 +236,7 @@ class EditGame:
 def _moves(explored: Explored, classes: Numbers) -> list[dict[int, int]]:
     """For each class of states where the events lead that lead to a state, not to a violation."""
     table = explored.table[_first_of(classes)]
-    return [
-        {event: after for event, after in zip(explored.events, row, strict=True) if after >= 0}
-        for row in np.where(table >= 0, classes[np.maximum(table, 0)], -1).tolist()
-    ]
+    return explored.moves(np.where(table >= 0, classes[np.maximum(table, 0)], NOWHERE))
 
 
 def _first_of(classes: Numbers) -> Numbers:
@@ -328,7 +326,7 @@ class EditFunction(Drawable):
     def to_diagram(self) -> Diagram:
         """The machine: an arrow says what happens, and what is shown; answers that change something are in red."""
         return state_diagram(
-            title=f"Function of {len(self.answers)} state{'' if len(self.answers) == 1 else 's'}",
+            title=f"Function of {counted(len(self.answers), 'state')}",
             nodes=[Node(key=state, label=(str(state),), initial=state == 0) for state in range(len(self.answers))],
             edges=[
                 Edge(

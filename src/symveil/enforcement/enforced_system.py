@@ -20,14 +20,14 @@ from symveil.enforcement.edit_game import EditFunction, Events
 from symveil.errors import InternalError
 from symveil.graphs.state_sets import StateSet
 from symveil.graphs.walk import Walk
-from symveil.models.names import unlike
+from symveil.models.names import counted, unlike
 from symveil.models.stochastic_system import LogicalSystem, PartiallyObserved, StochasticSystem
 from symveil.pictures.diagram import Diagram, Edge, Node
 from symveil.pictures.layers import state_diagram
 from symveil.pictures.svg import Drawable
 from symveil.pictures.text import symbol_label
 from symveil.verification.opacity.estimators import Question, estimator
-from symveil.verification.opacity.exploration import NOWHERE, SINK, ExplorationLimit, can_reach_sink, explore
+from symveil.verification.opacity.exploration import SINK, ExplorationLimit, can_reach_sink, explore
 from symveil.verification.opacity.observation import Observed, impossible_event, observer
 
 Key = TypeVar("Key")
@@ -156,9 +156,7 @@ def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
     itself. A string that the system cannot produce is refused: that would be a mistake of ours.
     """
     _require_possible(system, moves)
-    out: dict[str, list[tuple[str, str]]] = {state: [] for state in system.states}
-    for state, event, to in system.moves:
-        out[state].append((event, to))
+    out = _moves_of(system)
     observable, secret = set(system.observable), set(system.secret)
     names = _Names[tuple[str, int]](lambda key: f"{key[0]}·{key[1]}")
     starts = [(state, 0) for state in system.initial_states]
@@ -166,7 +164,7 @@ def part_shown_as(system: PartiallyObserved, moves: Machine) -> LogicalSystem:
     rows: list[tuple[str, str, str]] = []
     while border:
         position = border.pop()
-        for event, to in out[position[0]]:
+        for event, to, _ in out[position[0]]:
             if event in observable and event not in moves[position[1]]:
                 continue
             following = (to, moves[position[1]][event] if event in observable else position[1])
@@ -253,7 +251,7 @@ class Supervisor(Drawable):
     def to_diagram(self) -> Diagram:
         """The machine; under a state the events that it disables."""
         return state_diagram(
-            title=f"Supervisor of {len(self.enabled)} state{'' if len(self.enabled) == 1 else 's'}",
+            title=f"Supervisor of {counted(len(self.enabled), 'state')}",
             nodes=[
                 Node(
                     key=state,
@@ -284,10 +282,7 @@ def supremal_supervisor(
     explored = explore(observed, estimator(observed, question), limit)
     if not explored.states:
         return ()
-    moves = [
-        {event: after for event, after in zip(explored.events, row, strict=True) if after != NOWHERE}
-        for row in explored.table.tolist()
-    ]
+    moves = explored.moves()
     uncontrollable = [
         column for event, column in zip(explored.events, explored.table.T, strict=True) if event not in controllable
     ]

@@ -27,6 +27,7 @@ from symveil.formats.sequences.records import SYMBOLS
 from symveil.formats.sequences.sequence_files import FORMATS, open_sequences, read_sequences
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.choice import MechanismChoice
+from symveil.models.names import counted
 from symveil.models.stochastic_system import PartiallyObserved
 from symveil.numbers.rationals import Number, exact
 from symveil.parameters import (
@@ -69,7 +70,7 @@ class ShownLog:
 
     def notes(self, out: Path) -> list[str]:
         """What there is to say about it."""
-        notes = [f"{self.count} observation{'' if self.count == 1 else 's'} written to {out}"]
+        notes = [f"{counted(self.count, 'observation')} written to {out}"]
         if self.times:
             notes.append(f"the times of events are artificial: from {self.times['start']}, {self.times['step']} apart")
         return notes

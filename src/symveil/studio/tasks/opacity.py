@@ -15,6 +15,7 @@ from symveil.enforcement.synthesize import synthesize_opacity
 from symveil.errors import ParameterError, SymveilError, TooLargeError
 from symveil.examples.paper_systems import example_3, example_4, medical
 from symveil.laws.parameters import Adjacency
+from symveil.models.names import counted
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import percent
@@ -240,7 +241,7 @@ def _looking_back(observed: Observed, observation: tuple[str, ...], k: str, secr
         instant = len(observation) - back
         past = observed.delayed_estimate(observation, after=instant)
         conclusion = Marked(("", "all secret")) if past and set(past) <= secret else "not sure"
-        after = f"after {instant} event{'' if instant == 1 else 's'}"
+        after = f"after {counted(instant, 'event')}"
         rows.append((f"{back} before", after, f"{{{', '.join(past)}}}", conclusion))
     columns = ("looking back", "instant", "the system was in", "the observer is")
     return [Table.from_rows(columns, rows)] if rows else []

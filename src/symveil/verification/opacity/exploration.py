@@ -289,6 +289,13 @@ class Explored:
     states: Sequence[State] = field(repr=False)
     table: Numbers = field(repr=False)
 
+    def moves(self, table: Numbers | None = None) -> list[dict[int, int]]:
+        """For each state where its events lead, SINK included; of `table`, where one with these events is given."""
+        rows = (self.table if table is None else table).tolist()
+        return [
+            {event: after for event, after in zip(self.events, row, strict=True) if after != NOWHERE} for row in rows
+        ]
+
 
 def explore(observed: Observing, machine: Estimator, limit: ExplorationLimit, *, within: int | None = None) -> Explored:
     """Every state that some observation without a violation leads to, or one of at most `within` events."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from symveil.errors import ModelError, ParameterError, WordError
 from symveil.graphs.state_sets import Image, StateSet, closure, members, set_of
 from symveil.graphs.walk import Walk
+from symveil.models.names import counted
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.once import computed_once
 from symveil.numbers.progress import Progress
@@ -45,7 +46,7 @@ def observer_diagram(observer: Observer) -> Diagram:
     secret = set(observer.system.secret)
     events = observer.system.observable
     return state_diagram(
-        title=f"Observer of {len(observer.sets)} state{'' if len(observer.sets) == 1 else 's'}",
+        title=f"Observer of {counted(len(observer.sets), 'state')}",
         nodes=[
             Node(
                 key=number,

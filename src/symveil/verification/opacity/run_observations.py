@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import count, islice, pairwise
+from itertools import count, islice
 
 import numpy as np
 from flint import fmpq
@@ -32,7 +32,7 @@ from symveil.numbers.once import Memo, computed_once
 from symveil.numbers.progress import Progress, named
 from symveil.verification.limits import LIMITS
 from symveil.verification.opacity.estimators import Question, estimator, read_question
-from symveil.verification.opacity.exploration import SINK, ExplorationLimit, Explored, explore
+from symveil.verification.opacity.exploration import NOWHERE, SINK, ExplorationLimit, Explored, explore
 from symveil.verification.opacity.observation import Observed, impossible_event
 from symveil.verification.opacity.observation_law import (
     Node,
@@ -124,11 +124,8 @@ class SafeObservations:
 
     @computed_once
     def moves(self) -> list[dict[int, int]]:
-        """For each state of the graph where its events lead."""
-        if self.graph is None:
-            return []
-        first, symbol, target = (part.tolist() for part in (self.graph.first, self.graph.symbol, self.graph.target))
-        return [dict(zip(symbol[low:high], target[low:high], strict=True)) for low, high in pairwise(first)]
+        """For each state of the graph where its events lead, but for violations."""
+        return self.explored.moves(np.maximum(self.explored.table, NOWHERE))
 
     def is_safe(self, events: Events) -> bool:
         """Whether the system could have shown this and it gives nothing away."""
