@@ -82,6 +82,7 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
     order = [unseen] * len(successors)
     lowest = [0] * len(successors)
     open_nodes: list[int] = []
+    opened_at = [0] * len(successors)  # where each of them is listed
     is_open = [False] * len(successors)
     components: list[list[int]] = []
     count = 0
@@ -94,6 +95,7 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
             if done == 0:
                 order[node] = lowest[node] = count
                 count += 1
+                opened_at[node] = len(open_nodes)
                 open_nodes.append(node)
                 is_open[node] = True
             for position in range(done, len(successors[node])):
@@ -106,9 +108,8 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
                     lowest[node] = min(lowest[node], order[target])
             else:
                 if lowest[node] == order[node]:
-                    start = open_nodes.index(node)
-                    component = sorted(open_nodes[start:])
-                    del open_nodes[start:]
+                    component = sorted(open_nodes[opened_at[node] :])
+                    del open_nodes[opened_at[node] :]
                     for member in component:
                         is_open[member] = False
                     components.append(component)
