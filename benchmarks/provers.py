@@ -33,16 +33,18 @@ from fractions import Fraction
 
 import symveil as sv
 from benchmarks.shanghai import trips_and_chain
-from symveil.calibration.block_bounds import chain_loss, chain_search
+from symveil.calibration.answers import remembered
+from symveil.calibration.block_bounds import loss_by_boxes
 from symveil.calibration.calibrate import calibrated_rate
-from symveil.calibration.certify import spread_bound
+from symveil.calibration.certify import loss_by_spread
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.halves.rates import rate_by_halves
 from symveil.calibration.limits import is_compared_by_halves
-from symveil.calibration.search import ProofEffort, largest_rate
+from symveil.calibration.rates import Prover
+from symveil.calibration.search import ANY, ProofEffort, ProvedLoss, largest_rate
 from symveil.calibration.weighting import Weighting
-from symveil.calibration.windows import window_loss, window_search
+from symveil.calibration.windows import WindowSearch, window_loss, window_search
 from symveil.examples.paper_systems import grid_roads, town
 from symveil.languages.costs import hamming
 from symveil.languages.runs import RunLanguage
@@ -111,49 +113,43 @@ class Question:
     weighting: Weighting
     epsilon: Fraction
 
-    def best(self, loss_at: Callable[[Fraction], Fraction]) -> Fraction:
-        """The largest rate that a bound proves, by the search of the quick certificate."""
-        farthest = self.weighting.farthest
+    def best(self, prover: Prover, effort: ProofEffort = ANY) -> Fraction | None:
+        """The largest rate that a prover proves, by the search of the quick certificate; None where it has no bound."""
+        farthest, known = self.weighting.farthest, 0
+
+        def loss_at(rate: Fraction) -> Fraction:
+            nonlocal known
+            proved = prover(self.weighting, rate, effort)
+            known += proved is not None
+            return 2 * farthest * rate if proved is None else min(proved.loss, 2 * farthest * rate)
+
         result = largest_rate(
-            lambda rate: min(loss_at(rate), 2 * farthest * rate), epsilon=self.epsilon,
-            safe=self.epsilon / (2 * farthest), slope=farthest, limit=self.epsilon, tolerance=_TOLERANCE,
-            evaluations=_EVALUATIONS,
+            loss_at, epsilon=self.epsilon, safe=self.epsilon / (2 * farthest), slope=farthest, limit=self.epsilon,
+            tolerance=_TOLERANCE, evaluations=_EVALUATIONS,
         )  # fmt: skip
+        if not known:
+            return None
         return self.epsilon / (2 * farthest) if result is None else result.rate
 
 
-def _by_spread(question: Question) -> Fraction | None:
-    weighting = question.weighting
-    if not weighting.is_plain:
-        return None
-
-    def loss_at(rate: Fraction) -> Fraction:
-        bound = spread_bound(weighting.language, rate=rate, with_prior=weighting.with_prior)
-        return weighting.farthest * rate + Fraction(min(bound, 1e6))
-
-    return question.best(loss_at)
+@remembered(1)
+def _windows(weighting: Weighting) -> WindowSearch | None:
+    """Also narrow ones, which blocks beat on chains."""
+    return window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
 
 
-def _by_windows(question: Question) -> Fraction | None:
-    weighting = question.weighting
-    if not weighting.is_plain:
-        return None
-    search = window_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
-    return None if search is None else question.best(lambda rate: window_loss(search, rate))
+def _by_windows(weighting: Weighting, rate: Fraction, _: ProofEffort) -> ProvedLoss | None:
+    search = _windows(weighting)
+    return None if search is None else ProvedLoss(window_loss(search, rate), "certified")
 
 
-def _by_blocks(question: Question) -> Fraction | None:
-    weighting = question.weighting
-    if not weighting.is_plain:
-        return None
-    search = chain_search(weighting.language, adjacency=weighting.adjacency, with_prior=weighting.with_prior)
-    if search is None:
-        return None
-    return question.best(lambda rate: chain_loss(search, rate, weighting.adjacency))
+def _alone(prover: Prover) -> Callable[[Question], Fraction | None]:
+    """A prover of exponential weights by Hamming distance."""
+    return lambda question: question.best(prover) if question.weighting.is_plain else None
 
 
 def _by_boxes_at_once(question: Question) -> Fraction | None:
-    return question.best(lambda rate: searched_loss(question.weighting, rate, ProofEffort(nodes=0)).loss)
+    return question.best(searched_loss, ProofEffort(nodes=0))
 
 
 def _by_boxes(question: Question) -> Fraction | None:
@@ -172,8 +168,8 @@ def _by_all(question: Question) -> Fraction | None:
 
 
 FAMILIES: dict[str, Callable[[Question], Fraction | None]] = {
-    "spread": _by_spread, "windows": _by_windows, "blocks": _by_blocks, "boxes at once": _by_boxes_at_once,
-    "boxes": _by_boxes, "halves": _by_halves, "all": _by_all,
+    "spread": _alone(loss_by_spread), "windows": _alone(_by_windows), "blocks": _alone(loss_by_boxes),
+    "boxes at once": _by_boxes_at_once, "boxes": _by_boxes, "halves": _by_halves, "all": _by_all,
 }  # fmt: skip
 
 
