@@ -29,6 +29,7 @@ cdef (double, double, double) smallest_passing(
     Floats left_width, Floats right_width, long long left_count, long long right_count,
     double floor, double largest, double gamma,
 ) noexcept nogil
+cdef double let_through(EveryState moves, long long one, long long two, long long phase) noexcept nogil
 cdef double _second_order(
     EveryState moves, long long begin, long long differ, IntTable steps, long long own, long long other,
     NewFloatBox arrived, long long i, NewFloatBox suffix, long long j

@@ -182,6 +182,15 @@ def smallest_passing(
 # --- all pairs of paths, with nothing known around them -----------------------------------------------
 
 
+def let_through(moves: EveryState, one: cython.longlong, two: cython.longlong, phase: cython.longlong) -> float:
+    """What a step lets through at v's level `two` that it does not at w's level `one`, if that is above 0."""
+    more: cython.double = moves.kappa[two, phase]
+    if one >= 0 and moves.following[one, phase] == moves.following[two, phase]:
+        more -= moves.kappa[one, phase]
+    # the difference of two rounded weights: rounded up by more than its error
+    return more + 4.0 * 2.0**-53 * moves.kappa[two, phase] if more > 0.0 else 0.0
+
+
 def _second_order(
     moves: EveryState, begin: cython.longlong, differ: cython.longlong, steps: IntTable, own: cython.longlong,
     other: cython.longlong, arrived: NewFloatBox, i: cython.longlong, suffix: NewFloatBox, j: cython.longlong,
@@ -202,14 +211,10 @@ def _second_order(
             if one == two:
                 continue
             for phase in range(phases):
-                to = moves.following[two, phase]
-                more = moves.kappa[two, phase]
-                if one >= 0 and moves.following[one, phase] == to:
-                    more -= moves.kappa[one, phase]
+                more = let_through(moves, one, two, phase)
                 if more > 0.0:
-                    # the difference of two rounded weights: rounded up by more than its error
-                    more += 4.0 * 2.0**-53 * moves.kappa[two, phase]
-                    total += arrived[i, k, y * phases + phase] * more * suffix[j, k, y * phases + to]
+                    to = y * phases + moves.following[two, phase]
+                    total += arrived[i, k, y * phases + phase] * more * suffix[j, k, to]
     return total
 
 

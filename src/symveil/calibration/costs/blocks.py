@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ class Groups:
         )  # fmt: skip
 
 
-class BlockValues:
+class BlockValues(ABC):
     """What blocks are worth on a graph at its rate: rate·D + ln Z(v)/Z(w), for staircases without the first term."""
 
     def __init__(self, graph: CostGraph, adjacency: int, largest_step: float, near_ends: int) -> None:
@@ -102,6 +103,18 @@ class BlockValues:
         costs = graph.weights.costs
         self._rate, self._period = float(graph.weights.rate), costs.period
         self._value = np.array([float(value) for value in costs.values])
+
+    @abstractmethod
+    def largest(
+        self, kind: Kind, *, target: float, nodes: int, stop_at: float = math.inf, tolerance: float = 0.0,
+        report: Callable[[float], None] | None = None,
+    ) -> Outcome:  # fmt: skip
+        """The largest value of a kind of block, proved; nothing below `target` is of interest.
+
+        `nodes` bounds the work. The search also ends as soon as a pair above `stop_at` is found, or as what is proved
+        exceeds the largest loss of a pair by no more than `tolerance`. `report` is called with the share of the work
+        that is done, and may raise an exception.
+        """
 
     def prices(self, target: float) -> Prices:
         """As the loops take them."""

@@ -1,5 +1,5 @@
 # What the names of context_loops.py are in C.
-from symveil.calibration.costs.block_loops cimport smallest_passing
+from symveil.calibration.costs.block_loops cimport let_through, smallest_passing
 from symveil.calibration.costs.box_loops cimport Slots, hull
 from symveil.calibration.costs.step_loops cimport Arcs, EveryState, step_backward, step_forward
 from symveil.numbers.compiled cimport (

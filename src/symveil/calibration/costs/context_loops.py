@@ -17,7 +17,7 @@ from symveil.numbers.compiled import built_from
 if not cython.compiled:
     from numpy.typing import NDArray
 
-    from symveil.calibration.costs.block_loops import smallest_passing
+    from symveil.calibration.costs.block_loops import let_through, smallest_passing
     from symveil.calibration.costs.box_loops import Slots, hull
     from symveil.calibration.costs.step_loops import Arcs, EveryState, step_backward, step_forward
     from symveil.numbers.compiled import (
@@ -172,13 +172,9 @@ def _add_second_order(
         if two < 0 or one == two:
             continue
         for phase in range(phases):
-            to = moves.following[two, phase]
-            more = moves.kappa[two, phase]
-            if one >= 0 and moves.following[one, phase] == to:
-                more -= moves.kappa[one, phase]
+            more = let_through(moves, one, two, phase)
             if more > 0.0:
-                more += 4.0 * 2.0**-53 * moves.kappa[two, phase]
-                row, reached = y * phases + phase, y * phases + to
+                row, reached = y * phases + phase, y * phases + moves.following[two, phase]
                 for i in range(result.shape[0]):
                     scale = more * arrived[row, i]
                     if scale > 0.0:

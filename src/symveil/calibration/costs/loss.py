@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from symveil.calibration.costs.blocks import Kind, Outcome, kinds, root_work, total_over_blocks, worths
+from symveil.calibration.costs.blocks import BlockValues, Kind, Outcome, kinds, root_work, total_over_blocks, worths
 from symveil.calibration.costs.boxes import is_affordable, longest_window
 from symveil.calibration.costs.graph import CostGraph, cost_graph
 from symveil.calibration.costs.local import LocalSearch, balls_within, has_balls
@@ -69,7 +69,7 @@ def searched_loss(weighting: Weighting, rate: Fraction, effort: ProofEffort = AN
     graph = cost_graph(weighting.weights(rate), with_shorter=weighting.with_shorter)
     if not graph.is_bounded or rate > _LARGEST_RATE:
         return ProvedLoss(classic, "classic")
-    search: BlockSearch | LocalSearch
+    search: BlockValues
     step = float(weighting.largest_step)
     nodes = effort.nodes
     if effort.radius is None and _is_small(graph, weighting.adjacency):
@@ -126,7 +126,7 @@ def takes_minutes(weighting: Weighting) -> bool:
 def _searched(
     weighting: Weighting,
     rate: Fraction,
-    search: BlockSearch | LocalSearch,
+    search: BlockValues,
     classic: Fraction,
     effort: ProofEffort,
 ) -> ProvedLoss:

@@ -66,9 +66,7 @@ class BlockSearch(BlockValues):
     ) -> Outcome:  # fmt: skip
         """The largest rate·D + ln Z(v)/Z(w) of a kind of block (for staircases without the first term), proved.
 
-        Nothing below `target` is of interest. At most `nodes` nodes are split; the search also ends as soon as a pair
-        above `stop_at` is found, or as what is proved exceeds the largest loss of a pair by no more than `tolerance`.
-        `report` is called with the share of the nodes that is spent, and may raise an exception.
+        As `BlockValues.largest`; at most `nodes` nodes are split.
         """
         outcome = Outcome()
         roots, settled = self._all_roots(kind, max(target, self.least(kind)), outcome, report)
