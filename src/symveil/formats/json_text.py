@@ -53,6 +53,7 @@ _numeral = lru_cache(maxsize=4096)(Numeral)
 _decoder = json.JSONDecoder(
     object_pairs_hook=Members, parse_float=_numeral, parse_int=_numeral, parse_constant=_no_number
 )
+_plain_decoder = json.JSONDecoder(parse_constant=_no_number)
 
 
 def parse_json(text: str, *, where: str, is_line: bool = False) -> object:
@@ -63,25 +64,38 @@ def parse_json(text: str, *, where: str, is_line: bool = False) -> object:
     >>> parse_json('{"p": [0.10, 1e999999999]}', where="x.json")
     Members(pairs=[('p', [Numeral(text='0.10'), Numeral(text='1e999999999')])])
     """
+    return _decoded(_decoder, text, where, is_line=is_line)
+
+
+def plain_json(text: str, *, where: str) -> Any:
+    """The value of a JSON text in Python's own types: what we wrote, or what is checked value by value afterwards.
+
+    >>> plain_json('{"p": [0.10]}', where="x.json")
+    {'p': [0.1]}
+    """
+    return _decoded(_plain_decoder, text, where, is_line=False)
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, where: str, *, is_line: bool) -> object:
+    _refuse_deep_nesting(text, where=where)
     try:
-        return _decoder.decode(text)
+        return decoder.decode(text)
     except json.JSONDecodeError as error:
         problem = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')}"
         actual = f"{problem} at {'' if is_line else f'line {error.lineno}, '}column {error.colno}"
     except _NoNumberError as error:
         actual = f"{error}, which is no JSON number"
-    except RecursionError:
-        actual = "values nested too deeply"
+    except ValueError:  # a whole number of thousands of digits
+        actual = "an enormous number"
     raise FileError(where, expected="JSON", found=actual)
 
 
-def refuse_deep_nesting(text: str, *, where: str) -> None:
+def _refuse_deep_nesting(text: str, *, where: str) -> None:
     """Refuse a text whose values are nested deeper than anybody writes by hand; what is no JSON passes.
 
-    For texts whose values are walked through level by level afterwards: Python's own limit comes later and depends
-    on who is calling.
+    Values are walked through level by level afterwards, and Python's own limit depends on who is calling.
 
-    >>> refuse_deep_nesting("[" * 101, where="x.json")
+    >>> _refuse_deep_nesting("[" * 101, where="x.json")
     Traceback (most recent call last):
     symveil.errors.FileError: x.json: expected JSON nested at most 100 deep, found more
     """

@@ -28,7 +28,7 @@ from typing import Any
 from pyarrow import ArrowException
 
 from symveil.errors import FileError, SymveilError
-from symveil.formats.json_text import parse_json, refuse_deep_nesting
+from symveil.formats.json_text import plain_json
 from symveil.formats.limits import LIMITS
 from symveil.formats.models.model_json import model_text
 from symveil.formats.reading import read_text
@@ -261,13 +261,7 @@ def read_manifest(path: Path) -> Manifest:
 def read_any_manifest(path: Path) -> Manifest:
     """The manifest of a private file or of a central release; refused where it is none."""
     text = read_text(path, what="manifest", at_most=LIMITS.now.file_bytes)
-    refuse_deep_nesting(text, where=str(path))
-    parse_json(text, where=str(path))  # refuses what is no JSON, with its place
-    try:
-        document = json.loads(text)
-    except ValueError:  # a whole number of thousands of digits, which nothing in a manifest has
-        raise FileError(str(path), expected="a manifest as symveil writes it", found="an enormous number") from None
-    return checked_manifest(document, where=str(path))
+    return checked_manifest(plain_json(text, where=str(path)), where=str(path))
 
 
 def checked_manifest(document: object, *, where: str) -> Manifest:

@@ -69,6 +69,12 @@ def wrong_suffix(path: Path, known: Sequence[str]) -> FileError:
     )
 
 
+def without_extra(path: Path, error: ModuleNotFoundError, extra: str) -> FileError:
+    """The refusal of a file whose format is read by a package that is not installed."""
+    install = f"{error.name} to be installed (the extra symveil[{extra}], see docs/install.md), which reads this format"
+    return FileError(str(path), expected=install, found="none")
+
+
 class Pieces(io.RawIOBase):
     """Bytes that come in pieces as an open file; what making a piece raises, reading raises.
 

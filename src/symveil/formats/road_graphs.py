@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symveil.errors import FileError, ModelError, ParameterError
+from symveil.errors import ModelError, ParameterError
 from symveil.formats.models.model_json import model_text
 from symveil.formats.models.networkx_graphs import read_graphml
 from symveil.formats.reading import suffix
@@ -103,7 +103,7 @@ def road_model(
     for name, value in columns.items():
         if value is not None:
             raise ParameterError(name, expected="a CSV file with it", found="another network")
-    graph = _read(Path(network)) if isinstance(network, str | Path) else network
+    graph = read_graphml(Path(network)) if isinstance(network, str | Path) else network
     networkx = sys.modules.get("networkx")
     if networkx is None or not isinstance(graph, networkx.Graph):
         raise ParameterError(
@@ -145,16 +145,6 @@ def _model(edges: Sequence[tuple[str, object, object]], lines: dict[str, Line], 
     )
     states = [name for name, _, _ in edges]
     return RoadModel(MarkovChain.from_transitions(rows, states=states), lines, (likely, *notes))
-
-
-def _read(path: Path) -> Any:
-    try:
-        return read_graphml(path)
-    except ModuleNotFoundError as error:
-        install = (
-            f"{error.name} to be installed (the extra symveil[formats], see docs/install.md), which reads this format"
-        )
-        raise FileError(str(path), expected=install, found="none") from None
 
 
 def _coordinates(node: object, data: dict[str, Any]) -> tuple[float, float]:

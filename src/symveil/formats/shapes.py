@@ -7,7 +7,6 @@ laid out flat: longitudes are shortened by the cosine of the middle latitude, wh
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, either
-from symveil.formats.json_text import refuse_deep_nesting
+from symveil.formats.json_text import plain_json
 from symveil.formats.limits import LIMITS
 from symveil.formats.reading import LONGEST_CELL, csv_rows, read_text, suffix, wrong_suffix
 from symveil.pictures.maps import Road
@@ -360,11 +359,7 @@ def _zones_of_table(path: Path) -> dict[str, list[Line]]:
 
 def _geojson(path: Path) -> dict[str, list[Line]]:
     text = read_text(path, what="GeoJSON file", at_most=LIMITS.now.model_bytes)
-    refuse_deep_nesting(text, where=str(path))
-    try:
-        document = json.loads(text)
-    except ValueError:
-        raise FileError(str(path), expected="GeoJSON", found="no JSON") from None
+    document = plain_json(text, where=str(path))
     features = document.get("features") if isinstance(document, dict) else None
     if not isinstance(features, list):
         raise FileError(str(path), expected="a FeatureCollection of polygons", found="another document")

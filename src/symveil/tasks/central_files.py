@@ -31,7 +31,7 @@ from symveil.errors import FileError, InputError, ParameterError
 from symveil.estimation.named_table import symbol_columns
 from symveil.estimation.statistics import LONGEST_GRAM, Statistic, read_statistic
 from symveil.estimation.table import Indices
-from symveil.formats.json_text import refuse_deep_nesting
+from symveil.formats.json_text import plain_json
 from symveil.formats.manifest import NOISE_NAMES, manifest_path, only_file_errors, read_any_manifest, stamped_columns
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.reading import path_of, read_text, unguarded
@@ -379,8 +379,7 @@ def read_table(path: Path, *, guarded: bool) -> tuple[pa.Table, dict[str, Any] |
     """The rows of a table in a file; of a JSON file also the document. `guarded`: with apostrophes to take away."""
     if path.suffix.lower() == ".json":
         text = read_text(path, what="table", at_most=LIMITS.now.table_bytes)
-        refuse_deep_nesting(text, where=str(path))
-        document = json.loads(text)
+        document = plain_json(text, where=str(path))
         return _rows_of_json(document), document
     if path.suffix.lower() == ".parquet":
         return pa.parquet.read_table(path), None

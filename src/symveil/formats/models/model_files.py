@@ -17,7 +17,7 @@ from symveil.formats.models.prism_explicit import SUFFIX as PRISM_SUFFIX
 from symveil.formats.models.state_blocks import read_fsm, read_pfa, read_stoc
 from symveil.formats.models.transition_tables import TABLE_SUFFIXES, read_transition_table
 from symveil.formats.models.wmod_files import WMOD_SUFFIX, read_wmod
-from symveil.formats.reading import beside, read_text, stem, suffix, wrong_suffix
+from symveil.formats.reading import beside, read_text, stem, suffix, without_extra, wrong_suffix
 from symveil.languages.graph import AnyModel, Model, require_words
 from symveil.models.labelled_chain import LabelledChain
 from symveil.storage.files import write_text
@@ -93,7 +93,7 @@ def load_model(
     elif kind in DOT_SUFFIXES:
         model = read_dot_file(file, notes=sentences)
     elif kind == GRAPHML_SUFFIX:
-        model = _read_graphml(file, sentences)
+        model = read_graph_file(file, notes=sentences)
     elif kind in _SYSTEM_READERS:
         model = _SYSTEM_READERS[kind](file, notes=sentences)
     elif kind in (PRISM_SUFFIX, LABEL_SUFFIX):
@@ -113,24 +113,12 @@ def load_model(
     return model
 
 
-def _read_graphml(file: Path, notes: list[str]) -> AnyModel:
-    try:
-        return read_graph_file(file, notes=notes)
-    except ModuleNotFoundError as error:
-        raise _without_extra(file, error, "formats") from None
-
-
 def _read_umb(file: Path, label_states: Mapping[str, Sequence[int | str]] | None, notes: list[str]) -> AnyModel:
     try:
         from symveil.formats.models.umb_files import read_umb  # noqa: PLC0415 - umbi is optional
     except ModuleNotFoundError as error:
-        raise _without_extra(file, error, "umb") from None
+        raise without_extra(file, error, "umb") from None
     return read_umb(file, label_states=label_states, notes=notes)
-
-
-def _without_extra(file: Path, error: ModuleNotFoundError, extra: str) -> FileError:
-    install = f"{error.name} to be installed (the extra symveil[{extra}], see docs/install.md), which reads this format"
-    return FileError(str(file), expected=install, found="none")
 
 
 def load_word_model(path: str | Path, *, notes: list[str] | None = None) -> Model:

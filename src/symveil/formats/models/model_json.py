@@ -34,8 +34,8 @@ from symveil.formats.json_text import (
     described,
     member_path,
     parse_json,
+    plain_json,
     read_members,
-    refuse_deep_nesting,
     require,
     require_keys,
 )
@@ -332,9 +332,8 @@ def law_text(law: LearnedLaw) -> str:
 def read_law(path: Path) -> LearnedLaw:
     """The law in a model file that `learn --epsilon` wrote; refused where there is none."""
     text = read_text(path, what="model", at_most=LIMITS.now.json_bytes)
-    refuse_deep_nesting(text, where=str(path))
+    document = plain_json(text, where=str(path))
     try:
-        document = json.loads(text)
         law_document = document.get("law") if isinstance(document, dict) else None
         if law_document is None:
             raise FileError(

@@ -16,7 +16,7 @@ from typing import Any
 
 from symveil.errors import FileError, ModelError, ParameterError
 from symveil.formats.limits import LIMITS
-from symveil.formats.reading import placed, read_bytes
+from symveil.formats.reading import placed, read_bytes, without_extra
 from symveil.formats.xml_text import XmlReader
 from symveil.models.markov_chain import ROUNDED_SUM, MarkovChain
 from symveil.models.names import shown
@@ -137,8 +137,10 @@ def read_graph_file(path: Path, *, notes: list[str] | None = None) -> MarkovChai
 
 def read_graphml(path: Path) -> Any:
     """The networkx graph in a GraphML file."""
-    import networkx as nx  # noqa: PLC0415 - optional, and heavy
-
+    try:
+        import networkx as nx  # noqa: PLC0415 - optional, and heavy
+    except ModuleNotFoundError as error:
+        raise without_extra(path, error, "formats") from None
     content = read_bytes(path, what="GraphML file", at_most=LIMITS.now.file_bytes)
     XmlReader(path, what="GraphML", plain_doctype=True).read([content])  # before the library sees it
     try:

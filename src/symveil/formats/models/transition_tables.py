@@ -46,6 +46,10 @@ class Columns:
         """The cells of a column of names."""
         return [_name(cell, where) for cell, where in zip(self.columns[role], self.row_names, strict=True)]
 
+    def chances(self) -> list[Number]:
+        """The cells of the column of probabilities, as they are spelled."""
+        return [_chance(cell, where) for cell, where in zip(self.columns["probability"], self.row_names, strict=True)]
+
 
 def read_transition_table(
     path: str | Path, *, initial: str | None = None, notes: list[str] | None = None
@@ -75,8 +79,7 @@ def read_transition_table(
             return TransitionSystem.from_transitions(rows, initial=sources[0] if initial is None else initial)
         chances: Sequence[Number]
         if "probability" in table.columns:
-            cells = zip(table.columns["probability"], table.row_names, strict=True)
-            chances = [_chance(cell, where) for cell, where in cells]
+            chances = table.chances()
         else:
             messages.append("no column of probabilities: every move from a state is taken as equally likely")
             degree = Counter(sources)
@@ -177,7 +180,7 @@ def _name(cell: object, where: str) -> str:
 def _chance(cell: object, where: str) -> Number:
     if isinstance(cell, str):
         return cell.strip()
-    if isinstance(cell, int | float | Decimal):
+    if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool):
         return cell
     raise ModelError(where, expected="a probability", found="none" if cell is None else f"a {type(cell).__name__}")
 
@@ -227,9 +230,9 @@ def read_channel(
     if not table.row_names:
         raise FileError(str(file), expected="at least one row", found="none")
     inputs, outputs = table.names("input"), table.names("output")
-    chances = [
-        _channel_chance(cell, where) for cell, where in zip(table.columns["probability"], table.row_names, strict=True)
-    ]
+    chances = table.chances()
+    for chance, where in zip(chances, table.row_names, strict=True):
+        read_probability(chance, where=where)
     if isinstance(related, Path):
         related = _read_related(related, apart)
     elif related is None:
@@ -274,16 +277,6 @@ def _pairs(inputs: list[str], cells: list[object]) -> list[tuple[str, str]]:
     """Each input with what its rows name; an empty cell names nothing."""
     named = dict.fromkeys((one, str(cell)) for one, cell in zip(inputs, cells, strict=True) if cell not in (None, ""))
     return [pair for pair in named if pair[0] != pair[1]]
-
-
-def _channel_chance(cell: object, where: str) -> Number:
-    if isinstance(cell, str):
-        cell = cell.strip()
-    if not isinstance(cell, str | int | float | Decimal | Fraction) or isinstance(cell, bool):
-        actual = "none" if cell is None else f"a {type(cell).__name__}"
-        raise FileError(where, expected="a probability", found=actual)
-    read_probability(cell, where=where)
-    return cell
 
 
 def _distance(cell: object, where: str) -> Fraction:

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from umbi.umb.index import UmbIndex
 
 from symveil.errors import FileError
-from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
+from symveil.formats.json_text import Members, Numeral, parse_json, read_members
 from symveil.formats.limits import LIMITS
 from symveil.formats.models.prism_explicit import (
     Row,
@@ -132,7 +132,6 @@ class _Archive:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise FileError(where, expected="JSON in UTF-8", found="other bytes") from None
-        refuse_deep_nesting(text, where=where)
         whole = read_members(parse_json(text, where=where), where=where, expected="an object")
         parts: dict[str, Any] = {
             key: _plain(whole[key], where=f"{where}: {key}")

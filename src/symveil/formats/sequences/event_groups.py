@@ -44,10 +44,9 @@ from symveil.formats.sequences.records import (
     SYMBOLS,
     TIME,
     as_text,
-    beside_column,
+    columns_beside,
     cuts,
     in_one_piece,
-    keep_column,
     made_in_order,
     require_filled,
     require_named,
@@ -234,10 +233,7 @@ class Grouping:
             person = batch.column(columns.person)
             named(person, what="a person")
             arrays[PERSON] = person
-        arrays |= {keep_column(index): batch.column(name) for index, name in enumerate(columns.keep)}
-        arrays |= {beside_column(index): batch.column(name) for index, name in enumerate(columns.attributes)}
-        if columns.time is not None:
-            arrays[TIME] = batch.column(columns.time)
+        arrays |= {own: batch.column(name) for own, name in columns_beside(columns).items()}
         arrays = {
             name: array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
             for name, array in arrays.items()

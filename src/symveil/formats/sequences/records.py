@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from symveil.errors import FileError, ParameterError, SymveilError, WordError
+from symveil.formats.sequences.columns import LongColumns, WideColumns
 from symveil.models.names import EXACT_WHOLE, decimal_name, person_name
 
 ROW_NUMBER, ID, PERSON, SYMBOLS, TIME = "place", "id", "person", "symbols", "time"
@@ -54,6 +55,18 @@ def keep_column(index: int) -> str:
 def beside_column(index: int) -> str:
     """The column of the i-th column that is read beside the symbols."""
     return f"beside.{index}"
+
+
+def columns_beside(columns: WideColumns | LongColumns) -> dict[str, str]:
+    """What a record has beside its id, its person and its symbols, with the columns of the file that it comes from.
+
+    >>> from symveil.formats.sequences.columns import WideColumns
+    >>> columns_beside(WideColumns(sequence="s", identifier=None, person=None, keep=("town",), time="at"))
+    {'keep.0': 'town', 'time': 'at'}
+    """
+    passing = {keep_column(index): name for index, name in enumerate(columns.keep)}
+    beside = {beside_column(index): name for index, name in enumerate(columns.attributes)}
+    return {**passing, **beside, **({} if columns.time is None else {TIME: columns.time})}
 
 
 def gathered(items: Generator[tuple[Item, int]], *, most: int, size: int) -> Generator[list[Item]]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 import pyarrow as pa
 
 from symveil.errors import FileError, ModelError, SymveilError
-from symveil.formats.json_text import Members, Numeral, parse_json, read_members, refuse_deep_nesting
+from symveil.formats.json_text import Members, Numeral, parse_json, read_members
 from symveil.formats.limits import LIMITS
 from symveil.formats.reading import MOST_TIMES, read_lines
 from symveil.formats.sequences.layout import RowWriter
@@ -37,7 +37,6 @@ def json_record(text: str, where: str) -> dict[str, object]:
     Traceback (most recent call last):
     symveil.errors.FileError: line 2: expected a JSON object, found another value
     """
-    refuse_deep_nesting(text, where=where)
     record = parse_json(text, where=where, is_line=True)
     if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
         try:

@@ -40,8 +40,8 @@ from symveil.formats.sequences.records import (
     ROW_NUMBER,
     SYMBOLS,
     TIME,
-    beside_column,
     check_lengths,
+    columns_beside,
     first_empty_symbol,
     is_list,
     is_text,
@@ -238,10 +238,7 @@ class _WideFile(_TableFile):
             named(rows.column(columns.person), what="a person")
             arrays[PERSON] = rows.column(columns.person)
         arrays[SYMBOLS] = self._symbols(sequences, row_numbers)
-        arrays |= {keep_column(index): rows.column(name) for index, name in enumerate(columns.keep)}
-        arrays |= {beside_column(index): rows.column(name) for index, name in enumerate(columns.attributes)}
-        if columns.time is not None:
-            arrays[TIME] = rows.column(columns.time)
+        arrays |= {own: rows.column(name) for own, name in columns_beside(columns).items()}
         batch = pa.record_batch(list(arrays.values()), names=list(arrays))
         check_lengths(batch, file=self.file, unit=self.unit, longest=self._longest)
         return batch

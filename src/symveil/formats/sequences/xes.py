@@ -28,8 +28,7 @@ from symveil.formats.sequences.records import (
     PERSON,
     ROW_NUMBER,
     SYMBOLS,
-    TIME,
-    beside_column,
+    columns_beside,
     gathered,
     keep_column,
     made_in_order,
@@ -195,26 +194,15 @@ class XesFile(SequenceFile):
             for number, trace in traces
         ]
         arrays[SYMBOLS] = pa.array(symbols, type=pa.list_(pa.string()))
-        for index, name in enumerate(columns.keep):
-            if name.startswith(_CASE):
-                values: Any = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
-                arrays[keep_column(index)] = pa.array(values, type=pa.string())
-            else:
-                values = [[event.get(name) for event in trace.events] for _, trace in traces]
-                arrays[keep_column(index)] = pa.array(values, type=pa.list_(pa.string()))
-        for column, name in [
-            *([] if columns.time is None else [(TIME, columns.time)]),
-            *((beside_column(index), name) for index, name in enumerate(columns.attributes)),
-        ]:
-            arrays[column] = pa.array(
-                [
-                    [trace.values.get(name.removeprefix(_CASE))] * len(trace.events)
-                    if name.startswith(_CASE)
-                    else [event.get(name) for event in trace.events]
-                    for _, trace in traces
-                ],
-                type=pa.list_(pa.string()),
-            )
+        passing = {keep_column(index) for index in range(len(columns.keep))}
+        for own, name in columns_beside(columns).items():
+            values: list[Any] = [[event.get(name) for event in trace.events] for _, trace in traces]
+            if name.startswith(_CASE):  # of a trace: written once where it is kept, else one value for all its events
+                values = [trace.values.get(name.removeprefix(_CASE)) for _, trace in traces]
+                if own not in passing:
+                    values = [[value] * len(trace.events) for value, (_, trace) in zip(values, traces, strict=True)]
+            of_trace = name.startswith(_CASE) and own in passing
+            arrays[own] = pa.array(values, type=pa.string() if of_trace else pa.list_(pa.string()))
         return pa.record_batch(
             [pa.array(array, type=pa.string()) if isinstance(array, list) else array for array in arrays.values()],
             names=list(arrays),
