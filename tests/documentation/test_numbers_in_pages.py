@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 
-from symveil.calibration import truncated_loss
 from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.central.limits import LIMITS as CENTRAL
 from symveil.formats import reading
@@ -59,8 +58,8 @@ LIMITS = [
     ("mechanisms.md", "and {} pairs of adjacent words × released words", OF_MECHANISMS.now.optimal_rows),
     ("mechanisms.md", "({} where ε is so small", OF_MECHANISMS.now.solved_rows),
     ("how-to/choose.md", "at most {} words", OF_MECHANISMS.now.optimal_words),
-    ("mechanisms.md", "Up to {} words every pair", truncated_loss.MOST_WORDS),
-    ("how-to/hide-the-length.md", "exact up to {} words", truncated_loss.MOST_WORDS),
+    ("mechanisms.md", "Up to {} words every pair", CALIBRATION.now.truncated_words),
+    ("how-to/hide-the-length.md", "exact up to {} words", CALIBRATION.now.truncated_words),
     ("theory/certificates.md", "Languages of up to {} words are enumerated", CALIBRATION.now.words),
     ("theory/losses.md", "up to {} words (", CALIBRATION.now.words),
     ("theory/losses.md", "({} with [balance]", CALIBRATION.now.balanced_words),

@@ -19,6 +19,7 @@ from scipy.stats import chi2
 import symveil as sv
 from edit_oracle import neighbours, words
 from symveil.calibration import truncated_loss
+from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.calibration.truncated_loss import BallBounds, RunBallBounds
 from symveil.errors import ParameterError, WordError
 from symveil.languages.limits import LIMITS as COUNTING
@@ -159,7 +160,7 @@ def test_bounds_on_models_hold_for_every_word():
 )
 def test_large_languages_are_certified_and_better_than_classic(language, epsilon):
     mechanism = sv.TruncatedLevenshtein(language, epsilon=epsilon, adjacency=1)
-    assert language.size > truncated_loss.MOST_WORDS
+    assert language.size > CALIBRATION.now.truncated_words
     assert mechanism.guarantee.how == "certified"
     assert mechanism.guarantee.epsilon <= epsilon
     assert mechanism.rate > Fraction(epsilon, 2) * Fraction(3, 2)

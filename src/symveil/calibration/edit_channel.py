@@ -43,6 +43,7 @@ from flint import arb, arb_poly, ctx
 from numpy.typing import NDArray
 
 from symveil.calibration.answers import Answers, Entry, question_digest
+from symveil.calibration.limits import LIMITS
 from symveil.errors import InputError, ParameterError
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, precision, upper_bound
 from symveil.numbers.once import begin_search
@@ -118,7 +119,6 @@ class ChannelParameters:
 
 _LARGEST_POWER = 20
 _BITS_LOST = 24
-_MOST_TERMS = 5000
 
 NOTHING = ChannelParameters(ratio=Fraction(0), power=Fraction(2), deletion=Fraction(1), substitution=Fraction(0))
 """Delete everything, insert nothing: perfectly private, and useless."""
@@ -256,7 +256,9 @@ def inserted_above(parameters: ChannelParameters, start: int, count: int) -> tup
         if rest < wanted:
             # between nothing and `rest`
             return weights, total + rest / 2 + arb(0, (rest / 2).upper())
-        if index == _MOST_TERMS:  # ρ is close to 1: the series would take for ever, and a difference loses little
+        if (
+            index == LIMITS.now.series_terms
+        ):  # ρ is close to 1: the series would take for ever, and a difference loses little
             return weights, _narrow(lambda: _all_from(parameters, start), parameters.ratio)
         total += weight
         power *= rho

@@ -78,6 +78,70 @@ class CalibrationLimits:
     fitted_positions: int = 128
     """Positions among which blocks are fitted together: cubic work."""
 
+    block_paths: int = 3_000_000
+    block_pairs: float = 4e8
+    """Paths of a block, and pairs of them."""
+    fewest_slots: int = 5
+    """Layers of boxes that are in memory at least."""
+    suffix_bytes: int = 400 << 20
+    """For the second halves of paths."""
+    thread_halves: int = 64
+    """Halves of paths that are worth a thread."""
+
+    ball_radius: int = 6
+    """The largest radius of balls."""
+    ball_entries: int = 8_000_000
+    """States and phases in all balls: some minutes for a rate."""
+    ball_states: int = 40
+    """States that a ball may have at least."""
+    outside_ball: float = 2.0**-7
+    """κ of what is outside a ball: with less there, larger balls prove hardly more and take much longer."""
+    ball_bytes: int = 600 << 20
+    """For the boxes of one side."""
+    ball_starts: int = 2000
+    """Starts whose pairs are looked at together."""
+    ball_nodes: int = 300
+    """Nodes for one pair."""
+    ball_symbols: int = 6
+    """Symbols on a side."""
+    ball_thread_pairs: int = 64
+    """Pairs that are worth a thread."""
+    ball_overshoot: float = 1.25
+    """A search goes on up to so far above its limit: how far says which rate to try next."""
+
+    roots: int = 200_000
+    """Roots of one class that are refined; beyond it the largest bound of the others counts."""
+    groups_at_once: int = 256
+    first_dives: int = 3
+    """Likely roots that are followed to a pair of words first."""
+    reported_nodes: int = 64
+    """Nodes between two reports of progress."""
+    contexts: int = 2000
+    """Contexts of one block that are not proved: then they go on one by one, the worst first."""
+    context_work: float = 6e6
+    """Multiplications for one block."""
+    split_share: float = 0.9
+    """Positions are looked at one by one if the boxes over all of them prove at least a tenth of the paths."""
+
+    halves_ratios: int = 50_000
+    """Ratios of pairs of words at once: as many as a processor has at hand."""
+    cached_halves: int = 100_000_000
+    """Words whose Z is cached, so that it is computed once and not three times."""
+    halves_tile: int = 1 << 18
+    """Multiplications that libraries of linear algebra leave to one thread: two threads are ours."""
+    narrow_share: float = 1 / 5000
+    narrow_error: float = 0.01
+    """Of ε, and at all: what may be lost by computing in 32 bits."""
+
+    series_terms: int = 5000
+    """Terms of a series of the edit channel: with a ρ close to 1 all of them would take too long."""
+    truncated_words: int = 1500
+    """Words of a language that is written out, so that the loss of truncated edits is exact."""
+    truncated_entries: int = 10**9
+    """The square of its words × symbols that the longest of them can have."""
+    truncated_evaluations: int = 40
+    """Rates that are tried."""
+
 
 LIMITS = Adjustable(CalibrationLimits())
 

@@ -39,6 +39,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import CertifiedRate, largest_rate
 from symveil.languages.edit_distance import distance_table
 from symveil.languages.graph import WordGraph
@@ -140,12 +141,7 @@ class RunBallBounds:
 _LARGEST_COUNT = 10**300
 
 
-MOST_WORDS = 1500
-"""Up to this many words a language is written out and its loss is exact."""
-
 _TOLERANCE = Fraction(1, 10_000)
-_EVALUATIONS = 40
-_MOST_ENTRIES = 10**9
 
 PairsByDistance = dict[int, list[tuple[int, int]]]
 """Distance → the pairs (class of w, class of v) of words that far apart; words of a class have the same counts."""
@@ -185,7 +181,7 @@ def truncated_rate(
         slope=slope,
         limit=epsilon / slope,
         tolerance=_TOLERANCE,
-        evaluations=_EVALUATIONS,
+        evaluations=LIMITS.now.truncated_evaluations,
         claimed=claimed,
     )
     if result is None:
@@ -200,14 +196,17 @@ def truncated_rate(
 
 def is_small(language: BoundedLanguage) -> bool:
     """Whether all pairs of words can be looked at in a second or two."""
-    return language.has_at_most(MOST_WORDS) and (language.size * (language.max_length + 1)) ** 2 <= _MOST_ENTRIES
+    return (
+        language.has_at_most(LIMITS.now.truncated_words)
+        and (language.size * (language.max_length + 1)) ** 2 <= LIMITS.now.truncated_entries
+    )
 
 
 # --- small languages: every pair --------------------------------------------------------------------
 
 
 def _written_out(language: BoundedLanguage, *, adjacency: int, cutoff: int) -> _WrittenOut:
-    by_length = language.by_length(at_most=MOST_WORDS)
+    by_length = language.by_length(at_most=LIMITS.now.truncated_words)
     table = distance_table(by_length)
     counts = np.stack([(table == distance).sum(axis=1) for distance in range(cutoff + 1)], axis=1)
     classes, class_of = np.unique(counts, axis=0, return_inverse=True)

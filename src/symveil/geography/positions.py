@@ -28,12 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.geography.limits import LIMITS
 
 METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
 """Of latitude, on a sphere with the mean radius of the earth."""
-_MOST_CELLS = 1_000_000
-_MOST_AT_ONCE = 1 << 22
-_MOST_CANDIDATES = 16
 
 Line = NDArray[np.float64]
 """Rows of longitude and latitude."""
@@ -71,9 +69,9 @@ class GridCells(PositionSymbols):
         west, south, east, north = box
         if not (all(map(math.isfinite, box)) and west < east and south < north and south >= -90 and north <= 90):
             raise ParameterError("box", expected="west,south,east,north in degrees, each pair rising", found=box)
-        if min(columns, rows) < 1 or columns * rows > _MOST_CELLS:
+        if min(columns, rows) < 1 or columns * rows > LIMITS.now.cells:
             raise ParameterError(
-                "grid", expected=f"1 to {_MOST_CELLS} cells, such as 20 or 30x20", found=(columns, rows)
+                "grid", expected=f"1 to {LIMITS.now.cells} cells, such as 20 or 30x20", found=(columns, rows)
             )
         self._low, self._size = np.array([west, south]), np.array([east - west, north - south])
         self._cells = np.array([columns, rows])
@@ -181,7 +179,7 @@ class NearestLinks(PositionSymbols):
         """The pieces that come within the tolerance of each cell of a grid."""
         low = np.floor((np.minimum(self._one, self._other) - self._tolerance) / self._cell).astype(np.int64)
         high = np.floor((np.maximum(self._one, self._other) + self._tolerance) / self._cell).astype(np.int64)
-        if float(np.prod(high - low + 1.0, axis=1).sum()) > 20 * _MOST_CELLS:
+        if float(np.prod(high - low + 1.0, axis=1).sum()) > 20 * LIMITS.now.cells:
             raise ParameterError("links", expected="links of a city, not of a continent", found="longer ones")
         index: dict[tuple[int, int], list[int]] = defaultdict(list)
         for piece, ((left, bottom), (right, top)) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
@@ -223,7 +221,7 @@ class NearestLinks(PositionSymbols):
                     self._owner[pieces[near]].tolist(), away[near].tolist(), offsets.tolist(), strict=True
                 ):
                     links.setdefault(link, Candidate(link, distance, offset))
-                candidates_each[index] = list(links.values())[:_MOST_CANDIDATES]
+                candidates_each[index] = list(links.values())[: LIMITS.now.candidates]
         return candidates_each
 
     def _near(self, points: Floats) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]]:
@@ -239,7 +237,7 @@ class NearestLinks(PositionSymbols):
             pieces = self._index.get((cell[0], cell[1]))
             if pieces is None:
                 continue
-            step = max(1, _MOST_AT_ONCE // len(pieces))
+            step = max(1, LIMITS.now.pairs_at_once // len(pieces))
             for first in range(start, stop, step):
                 own = order[first : min(first + step, stop)]
                 yield own, pieces, *self._distances(points[own], pieces)
@@ -260,9 +258,6 @@ _WINDING, _SPARE = 3.0, 1000.0
 """A path is looked for that is at most so many times as long as the straight line, and so many metres longer."""
 _STEP = 500.0
 """Searches are made for whole multiples of so many metres, and used again."""
-_MOST_SKIPPED = 3
-"""So many positions one after the other may be left out before a trip is matched in two parts."""
-_MOST_REMEMBERED = 2_000_000
 _SAME_POSITION = 7
 """Decimal places of degrees, about a centimetre, at which the ends of two links are one."""
 
@@ -355,7 +350,7 @@ class MatchedLinks(NearestLinks):
             if min(reached) < math.inf:
                 skipped = 0
                 part.add(index, straight, [one + other for one, other in zip(reached, own, strict=True)], came)
-            elif skipped < _MOST_SKIPPED:  # rather the position is wrong than the map
+            elif skipped < LIMITS.now.skipped_positions:  # rather the position is wrong than the map
                 skipped, left_out = skipped + 1, left_out + 1
                 links[index] = LEFT_OUT
             else:
@@ -430,7 +425,7 @@ class MatchedLinks(NearestLinks):
                 for following in self._after[target]:
                     if following not in reached:
                         heapq.heappush(waiting, (beyond, following, target))
-        if self._remembered > _MOST_REMEMBERED:
+        if self._remembered > LIMITS.now.remembered_distances:
             self._routes.clear()
             self._remembered = 0
         self._routes[link] = limit, reached

@@ -47,7 +47,6 @@ from symveil.numbers.rationals import percent, shown_at_least
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 29  # public: the words that are released here are drawn from the public model
-_FEWEST_DRAWS = 8
 _OFTEN = 0.9
 
 
@@ -339,7 +338,7 @@ def drawn_words(guessing: RunWeights, language: RunLanguage, *, passes: int = 1)
     """As many words of the public model as an attacker is played with in about a second; None where too few."""
     steps = language.length * max(guessing.graph.edge_count, 1) * guessing.costs.phases * passes
     draws = min(LIMITS.now.attacker_draws, LIMITS.now.attacker_steps // steps)
-    return None if draws < _FEWEST_DRAWS else public_words(language, draws)
+    return None if draws < LIMITS.now.fewest_attacker_draws else public_words(language, draws)
 
 
 def _starts(language: RunLanguage) -> dict[int, int]:

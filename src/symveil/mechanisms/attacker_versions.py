@@ -28,7 +28,6 @@ from symveil.models.alphabet import Codes
 from symveil.randomness import NotPrivateSeededBits
 
 _SEED = 31  # public: of what is drawn for words of the public model
-_DRAWS = 400
 
 
 def attacker_of_versions(mechanism: Mechanism, count: int) -> AttackerView | None:
@@ -153,7 +152,7 @@ def _all_sets(outputs: int, count: int) -> NDArray[np.int64]:
 def _drawn_sets(logs: Floats, count: int) -> NDArray[np.int64]:
     """Versions of words that are drawn alike, by fixed bits; the words themselves are not needed any more."""
     bits = NotPrivateSeededBits(_SEED)
-    points = bits.fractions(_DRAWS * (count + 1)).reshape(_DRAWS, count + 1)
+    points = bits.fractions(LIMITS.now.version_draws * (count + 1)).reshape(LIMITS.now.version_draws, count + 1)
     word = (points[:, 0] * len(logs)).astype(np.int64)
     sums = np.cumsum(np.exp(logs), axis=1)
     return np.array(

@@ -32,7 +32,6 @@ Losses = Callable[[int], float]
 FAILS = 0.05
 """How often an interval or a limit may miss."""
 
-_WIDEST_WINDOW = 8
 _CHOOSING, _FEWEST_JUDGING = 40, 60  # words
 
 
@@ -59,7 +58,7 @@ def promised_by_enumeration(words: Codes, known: Codes, begin: int, losses: Loss
     """
     count, length = words.shape
     least = np.ones(length)
-    for width in range(1, min(length - begin, _WIDEST_WINDOW) + 1):
+    for width in range(1, min(length - begin, LIMITS.now.window_positions) + 1):
         loss = losses(width)
         if not math.isfinite(loss):
             break  # wider windows promise no more
@@ -111,7 +110,7 @@ def _choose_windows(
     works: dict[tuple[int, int], int] = {}
     spent = 0
     for left in range(begin, length):
-        for right, shares, work in _windows(language, words, left, min(length, left + _WIDEST_WINDOW)):
+        for right, shares, work in _windows(language, words, left, min(length, left + LIMITS.now.window_positions)):
             loss = losses(right - left)
             spent += work
             if not math.isfinite(loss) or spent > LIMITS.now.window_work * (left - begin + 1) // (length - begin):

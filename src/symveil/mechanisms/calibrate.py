@@ -42,9 +42,6 @@ from symveil.numbers.progress import Progress, reporting_to
 from symveil.numbers.rationals import at_least, shown_at_least, spelled
 from symveil.randomness import BitSource, NotPrivateSeededBits, system_bits
 
-_FEWEST_WORDS = 20
-"""Of a sample, however long a word takes."""
-
 # What stands for longer words, in the order in which it is tried.
 _SHORTER = (100, 50, 20, 10)
 _SIMULATED, _SEED = 40, 13
@@ -101,7 +98,7 @@ def expected_errors_of_words(
 
 def _sampled(language: RunLanguage, kind: str) -> Codes:
     steps = max(language.length * language.graph.edge_count, 1)
-    count = int(min(LIMITS.now.sampled_words, max(_FEWEST_WORDS, LIMITS.now.sampled_steps // steps)))
+    count = int(min(LIMITS.now.sampled_words, max(LIMITS.now.fewest_sampled_words, LIMITS.now.sampled_steps // steps)))
     return public_words(language, count, prior=kind)
 
 

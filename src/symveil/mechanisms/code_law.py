@@ -31,12 +31,11 @@ from symveil.laws.losses import (
     worst_by_distances,
 )
 from symveil.laws.parameters import Adjacency, read_adjacency, read_calibration, read_epsilon
+from symveil.mechanisms.limits import LIMITS
 from symveil.models.alphabet import FAR, Alphabet, Codes, Metric, Word, read_codes
 from symveil.numbers.once import LastFew, computed_once
 from symveil.numbers.progress import listener, silent
 from symveil.numbers.rationals import Number, at_least, exact
-
-_ROWS_REMEMBERED = 64
 
 
 class CodeLaw(ABC):
@@ -243,7 +242,7 @@ class CodeLaw(ABC):
     @computed_once
     def _checked(self) -> LastFew[tuple[tuple[int, ...], bytes], bool]:
         """Rows that were released ones: an audit asks for the same rows with every word."""
-        return LastFew(_ROWS_REMEMBERED)
+        return LastFew(LIMITS.now.remembered_rows)
 
     def loss_at(self, distance: int) -> float:
         """Group privacy: the most that is lost between words at most so far apart, rounded upwards.

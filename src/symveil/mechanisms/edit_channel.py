@@ -52,7 +52,6 @@ from symveil.trellis.semirings import FLOATS, LOGARITHMS, Numbers
 
 # No product that a float pass meets may come near the ends of the range of doubles, 10^±308.
 _SAFE_LOGARITHM = 600.0
-_MOST_ROWS = 200
 _NEGLIGIBLE = 1e-12
 
 Floats = NDArray[np.float64]
@@ -175,13 +174,13 @@ def edits_law(parameters: ChannelParameters, length: int) -> EditCounts:
     if parameters.tells_nothing:
         return EditCounts([arb(0)] * length + [arb(1)], or_more=False)
     with precision(4 * STANDARD_PRECISION):
-        weights, total = inserted_above(parameters, 0, _MOST_ROWS)
+        weights, total = inserted_above(parameters, 0, LIMITS.now.channel_edits)
         edited = ball(parameters.deletion + parameters.substitution)
         gaps = arb_poly([weight / total for weight in weights])
         law = _power(arb_poly([1 - edited, edited]), length)
         law = _short(law * _power(gaps, length + 1))
         chances, left = [], arb(1)
-        for chance in _padded(law, _MOST_ROWS):
+        for chance in _padded(law, LIMITS.now.channel_edits):
             chances.append(chance)
             left -= chance
             if left < _NEGLIGIBLE:
@@ -190,7 +189,7 @@ def edits_law(parameters: ChannelParameters, length: int) -> EditCounts:
 
 
 def _short(poly: arb_poly) -> arb_poly:
-    return arb_poly(poly.coeffs()[:_MOST_ROWS])
+    return arb_poly(poly.coeffs()[: LIMITS.now.channel_edits])
 
 
 def _power(base: arb_poly, exponent: int) -> arb_poly:
@@ -369,7 +368,10 @@ class EditChannel(Mechanism):
         has_symbol[np.cumsum(lengths + 1) - 1] = False
         slots[has_symbol] = codes
         # Slots are independent of each other; a block at a time, they stay in the processor's cache.
-        blocks = [self._draw_block(slots[at : at + _BLOCK], bits) for at in range(0, len(slots), _BLOCK)]
+        blocks = [
+            self._draw_block(slots[at : at + LIMITS.now.channel_slots], bits)
+            for at in range(0, len(slots), LIMITS.now.channel_slots)
+        ]
         sizes = np.concatenate([size for _, size in blocks])
         begins = np.concatenate([[0], np.cumsum(lengths + 1)[:-1]])
         return np.concatenate([block for block, _ in blocks]), np.add.reduceat(sizes, begins)
@@ -478,5 +480,4 @@ class EditChannel(Mechanism):
 
 _SUBSTITUTED, _DELETED = 1, 2
 _NO_SYMBOL = -1
-_BLOCK = 1 << 15
 _SHOWN_BEYOND = 3

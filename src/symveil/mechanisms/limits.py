@@ -114,5 +114,46 @@ class MechanismLimits:
     cutoff: int = 1000
     """The largest cutoff."""
 
+    error_words: tuple[int, int] = (4, 24)
+    """At least and at most so many words that candidates are compared by."""
+    fewest_attacker_draws: int = 8
+    """With fewer words an attacker is not played."""
+    version_draws: int = 400
+    """Draws that the uncertainty of sets of versions is estimated by."""
+    window_positions: int = 8
+    """Positions of a window."""
+    fewest_sampled_words: int = 20
+    """Words of a sample at least, however long one takes."""
+    sparse_ways: float = 2.0
+    """Other symbols that adjacent words can have at a position: certificates are quick up to there."""
+    staircase_words: int = 16
+    """Words of the model that steps are compared by …"""
+    staircase_steps: int = 32
+    """… which are those up to here, and the period."""
+    few_successors: int = 6
+    """Successors of a state up to which every cutoff is tried …"""
+    dense_cutoff: int = 2
+    """… and the largest one that is tried elsewhere: there a larger one rarely passes, which takes seconds to see."""
+    channel_edits: int = 200
+    """Edits up to which their number is computed."""
+    channel_slots: int = 1 << 15
+    """Slots that are drawn together: they stay in the processor's cache."""
+    online_rows: int = 6
+    """Words from which on a step of all together is quicker than a session for each."""
+    flipped_by_table: int = 16
+    """Words from which on the table of the distance law is quicker than a race for each …"""
+    flipped_together: int = 3
+    """… and words of a model from which on they are drawn together."""
+    optimal_pairs_at_once: int = 4096
+    """Pairs of words whose rows are compared together."""
+    document_bits: int = 4096
+    """Bits of a table in a document, which may come from anybody."""
+    remembered_rows: int = 64
+    """Released rows that a law remembers: an audit asks for the same rows with every word."""
+    remembered_words: int = 512
+    """Words whose boundaries the optimal mechanism remembers."""
+    remembered_balls: int = 8
+    """Words whose neighbours truncated edits remember."""
+
 
 LIMITS = Adjustable(MechanismLimits())

@@ -41,9 +41,7 @@ from symveil.mechanisms.permute_and_flip import PermuteAndFlip
 from symveil.mechanisms.staircase import Staircase
 from symveil.models.alphabet import Codes
 
-_SPARSE = 2.0  # other symbols that adjacent words can have in the place of one: certificates are quick up to there
 _MUCH = Fraction(3, 4)  # of the budget is not much left
-_FEWEST_WORDS, _MOST_WORDS = 4, 24
 _SCREENED, _HOPELESS = 3, 1.5  # the law of the online mechanism takes long: a few words tell whether it is far behind
 _CLEARLY = 0.99  # what is less plain must have less than this share of the error
 _MUCH_LESS = 0.5  # of the error is worth a line
@@ -449,7 +447,9 @@ def _is_sparse(language: RunLanguage, reach: int) -> bool:
     except TooLargeError:
         return False
     # the empty word has none
-    return not relations or float(relations[language.length // 2].nnz) <= _SPARSE * len(language.alphabet)
+    return not relations or float(relations[language.length // 2].nnz) <= LIMITS.now.sparse_ways * len(
+        language.alphabet
+    )
 
 
 def _names(choice: MechanismChoice) -> bool:
@@ -473,7 +473,7 @@ def _made(
 
 
 def _word_count(language: RunLanguage) -> int:
-    return int(np.clip(LIMITS.now.error_work // max(_work(language), 1), _FEWEST_WORDS, _MOST_WORDS))
+    return int(np.clip(LIMITS.now.error_work // max(_work(language), 1), *LIMITS.now.error_words))
 
 
 def _expected(mechanism: Mechanism, words: Codes, choice: MechanismChoice) -> float:

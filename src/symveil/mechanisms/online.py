@@ -29,6 +29,7 @@ from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.alphabet import Codes, Lengths, Symbol, as_rows, is_hashable
@@ -38,9 +39,6 @@ from symveil.numbers.rationals import Number, at_least, spelled
 from symveil.randomness import BitSource, Boundaries, system_bits, uniform_integer
 from symveil.trellis.passes import Trellis, backward
 from symveil.trellis.semirings import LOGARITHMS, ByDistance
-
-# For fewer words than this a session per word is quicker than steps of all of them together.
-_ROWS_WORTH_A_BATCH = 6
 
 
 class Online(Mechanism):
@@ -200,7 +198,7 @@ class Online(Mechanism):
 
     def _draw(self, codes: Codes, lengths: Lengths, bits: BitSource) -> tuple[Codes, Lengths]:
         rows = as_rows(codes, lengths, self._runs.length)
-        if len(rows) < _ROWS_WORTH_A_BATCH:
+        if len(rows) < LIMITS.now.online_rows:
             return self._draw_by_sessions(rows, bits).reshape(-1), lengths
         batch = OnlineBatch(self._runs, self.keep_choice, steering=self.steering)
         return batch.draw(rows, bits).reshape(-1), lengths

@@ -37,8 +37,6 @@ from symveil.numbers.once import LastFew, computed_once, searched_once
 from symveil.numbers.rationals import Number, at_least
 from symveil.randomness import BitSource, Boundaries
 
-_WORDS_REMEMBERED = 512
-
 
 class Optimal(Mechanism):
     """The least expected error that any ε-private mechanism releasing words of the language can have.
@@ -368,7 +366,7 @@ class Optimal(Mechanism):
 
     @computed_once
     def _remembered(self) -> LastFew[int, Boundaries]:
-        return LastFew(_WORDS_REMEMBERED)
+        return LastFew(LIMITS.now.remembered_words)
 
     # --- the law, told -------------------------------------------------------------------------
 

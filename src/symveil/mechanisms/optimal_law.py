@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symveil.bounds.prior import Floats
 from symveil.errors import ParameterError
+from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.optimal_programme import Programme
 from symveil.numbers.conversions import exp_enclosure
 from symveil.numbers.once import Memo, begin_search, computed_once
@@ -36,9 +37,6 @@ _UNIFORM_BITS_WITHOUT_LOSS = 64
 _SPARE_BITS = 16
 # Above the relative error of a logarithm in floats, of a difference of two, and of what they are compared with.
 _LOG_ERROR = 2.0**-48
-_PAIRS_AT_ONCE = 4096
-# What a document may say: it may come from anybody.
-_MOST_BITS = 4096
 
 _EXPECTED = "a law as symveil writes it: adjacent_ratio, uniform_bits, bits and peaks"
 
@@ -87,7 +85,7 @@ class SolvedLaw:
                 peaks.append((int(word[:9]), int(output[:9]), float(value)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             raise ParameterError("law", expected=_EXPECTED, found="something else") from None
-        whole = all(type(number) is int and 0 <= number <= _MOST_BITS for number in (uniform_bits, bits))
+        whole = all(type(number) is int and 0 <= number <= LIMITS.now.document_bits for number in (uniform_bits, bits))
         real = math.isfinite(ratio) and ratio >= 1 and all(0 < value <= 1 for _, _, value in peaks)
         if not whole or not real or uniform_bits > bits:
             raise ParameterError("law", expected=_EXPECTED, found="other numbers")
@@ -162,8 +160,8 @@ def _may_lose(
     margins = _LOG_ERROR * (1.0 + finite + limits)
     close = np.empty(len(pairs), dtype=np.bool_)
     with np.errstate(invalid="ignore"):  # −∞ − (−∞) is no number, and then it may
-        for first in range(0, len(pairs), _PAIRS_AT_ONCE):
-            part = slice(first, first + _PAIRS_AT_ONCE)
+        for first in range(0, len(pairs), LIMITS.now.optimal_pairs_at_once):
+            part = slice(first, first + LIMITS.now.optimal_pairs_at_once)
             lost = (logs[pairs[part, 0]] - logs[pairs[part, 1]]).max(axis=1)
             allowed = np.minimum(limits[part], float(_LARGEST_EXPONENT)) - margins[part]
             close[part] = ~(lost <= allowed)

@@ -198,12 +198,6 @@ class FlipIntegral:
         return total
 
 
-# For fewer words than this a race per word is quicker than the table of the distance law.
-_ROWS_WORTH_A_TABLE = 16
-# For fewer words of a model than this it is quicker to go from word to word.
-_ROWS_WORTH_A_BATCH = 3
-
-
 class PermuteAndFlip(DistanceWeighted):
     """Permute-and-flip with the utility −d.
 
@@ -281,9 +275,9 @@ class PermuteAndFlip(DistanceWeighted):
 
     def _draw_rows(self, rows: Codes, bits: BitSource) -> Codes:
         runs = self.language.runs
-        if runs is not None and len(rows) >= _ROWS_WORTH_A_BATCH and fits_batches(runs):
+        if runs is not None and len(rows) >= LIMITS.now.flipped_together and fits_batches(runs):
             return self._draw_together(runs, rows, bits)
-        few = len(rows) < _ROWS_WORTH_A_TABLE and "_common_choice" not in self.__dict__ and not bits.per_record
+        few = len(rows) < LIMITS.now.flipped_by_table and "_common_choice" not in self.__dict__ and not bits.per_record
         if not (few and self.language.homogeneous and self.language.largest_distance):
             return super()._draw_rows(rows, bits)
         pick = self._picker(self._around_any.count_balls)

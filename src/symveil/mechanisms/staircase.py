@@ -31,12 +31,10 @@ from symveil.laws.parameters import Adjacency, Cap, read_step
 from symveil.laws.protection import public_words
 from symveil.mechanisms.cost_weighted import CostWeighted
 from symveil.mechanisms.law import Law
+from symveil.mechanisms.limits import LIMITS
 from symveil.numbers.conversions import STANDARD_PRECISION, ball, nearest_float, precision
 from symveil.numbers.once import computed_once
 from symveil.numbers.rationals import Number, at_least, spelled
-
-_PUBLIC_WORDS = 16
-_MOST_STEPS = 32
 
 
 class Staircase(CostWeighted):
@@ -146,8 +144,8 @@ class Staircase(CostWeighted):
     def _least_error_step(self, cost: Cost) -> int:
         """The t with the least expected error over public words, at a height between the classic and the largest."""
         height = self.epsilon / 2 if self.calibration == "classic" else self.epsilon * 3 / 4
-        words = public_words(self._weighted(cost).language, _PUBLIC_WORDS)
-        steps: list[int] = sorted({*range(1, min(self.period, _MOST_STEPS) + 1), self.period})
+        words = public_words(self._weighted(cost).language, LIMITS.now.staircase_words)
+        steps: list[int] = sorted({*range(1, min(self.period, LIMITS.now.staircase_steps) + 1), self.period})
         shaped = [self._weighted(cost.staircase(period=self.period, first_step=step)) for step in steps]
         errors = [float(expected_errors_of(each.weights(height), words).symbols.mean()) for each in shaped]
         least = errors.index(min(errors))

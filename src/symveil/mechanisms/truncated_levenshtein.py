@@ -52,8 +52,6 @@ _SEED = 11
 _QUICK = ((10, 6), (20, 5), (100, 4))
 # … and on road networks with this many successors on average
 _QUICK_ON_MODELS = ((3.5, ((20, 10), (60, 8), (100, 5))), (6.0, ((10, 8), (20, 6), (60, 5), (100, 4))))
-_FEW_SUCCESSORS = 6
-_TRIED_ON_DENSE_MODELS = 2
 
 
 def default_cutoff(language: BoundedLanguage) -> int:
@@ -69,7 +67,7 @@ def default_cutoff(language: BoundedLanguage) -> int:
         return 0
     farthest, branching = _quick(language)
     # on a dense model a larger k rarely passes, and finding that out takes seconds
-    tried_up_to = LIMITS.now.cutoff if branching <= _QUICK_ON_MODELS[-1][0] else _TRIED_ON_DENSE_MODELS
+    tried_up_to = LIMITS.now.cutoff if branching <= _QUICK_ON_MODELS[-1][0] else LIMITS.now.dense_cutoff
     for cutoff in range(farthest, 0, -1):
         if _takes_seconds(language, cutoff, try_out=cutoff <= tried_up_to):
             return cutoff
@@ -134,7 +132,7 @@ def _can_be_counted(language: BoundedLanguage, cutoff: int, *, try_out: bool) ->
 def _is_like_a_road_network(graph: WordGraph) -> bool:
     """Whether no state has many successors: then no word meets a denser part than those that were measured."""
     successors = np.delete(np.diff(graph.first), graph.start)
-    return int(successors.max(initial=0)) <= _FEW_SUCCESSORS
+    return int(successors.max(initial=0)) <= LIMITS.now.few_successors
 
 
 def _can_be_calibrated(language: BoundedLanguage, longest: int, cutoff: int) -> bool:
@@ -171,9 +169,6 @@ def _too_long(language: BoundedLanguage, cutoff: int) -> ParameterError:
         expected=f"at most {short} for mechanism truncated-levenshtein here (more would take too long{other})",
         found=language.max_length,
     )
-
-
-_WORDS_REMEMBERED = 8
 
 
 class TruncatedLevenshtein(Mechanism):
@@ -283,7 +278,7 @@ class TruncatedLevenshtein(Mechanism):
 
     @computed_once
     def _remembered(self) -> LastFew[bytes, _Around]:
-        return LastFew(_WORDS_REMEMBERED)
+        return LastFew(LIMITS.now.remembered_balls)
 
     # --- the law -------------------------------------------------------------------------------
 

@@ -27,8 +27,6 @@ from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import offsets
 from symveil.models.alphabet import Codes
 
-_MOST_PATHS = 3_000_000
-_MOST_PAIRS = 4e8
 _CLASSES, _MOST_COUNTED = 5, 1e13
 
 INNER, INITIAL, FINAL, WHOLE = "inner", "initial", "final", "whole"
@@ -227,7 +225,7 @@ def _paths(graph: CostGraph, starts: Integers, low: int, high: int, steps: int) 
     states, start = starts[:, None], starts
     for step in range(steps):
         now = states[:, -1]
-        if graph.ahead.degrees[now].sum() > _MOST_PATHS:
+        if graph.ahead.degrees[now].sum() > LIMITS.now.block_paths:
             return None
         row, edge = graph.ahead.expand(now)
         reached = graph.other[edge]
@@ -254,7 +252,7 @@ def _chain_groups(graph: CostGraph, kind: Kind, low: int, high: int, starts: Int
     order = np.argsort(key, kind="stable")
     key, states, start, symbols = key[order], states[order], start[order], symbols[order]
     first = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1, [len(key)]]) if len(key) else np.zeros(1, np.int64)
-    if float((np.diff(first).astype(np.float64) ** 2).sum()) > _MOST_PAIRS:
+    if float((np.diff(first).astype(np.float64) ** 2).sum()) > LIMITS.now.block_pairs:
         return None
     every = np.ones(len(key), dtype=np.bool_)
     return Groups(
@@ -324,7 +322,7 @@ def _pair_groups(graph: CostGraph, kind: Kind, low: int, high: int, adjacency: i
         first.append(first[-1] + len(together))
         rows.append(int(v))
         spare.append(room)
-        if pairs > _MOST_PAIRS or first[-1] > _MOST_PATHS:
+        if pairs > LIMITS.now.block_pairs or first[-1] > LIMITS.now.block_paths:
             return None
     which = np.concatenate(members) if members else np.empty(0, dtype=np.int64)
     none = np.empty(0, dtype=np.bool_)

@@ -148,9 +148,6 @@ def _next_rows(prefix: Integers, moved: tuple[Integers, Integers]) -> tuple[Inte
     return np.stack(begins).astype(np.int64), np.concatenate(targets).astype(np.int64)
 
 
-_FEWEST_SLOTS = 5
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
     """low[slot, r, ·] ≤ ratio ≤ high[slot, r, ·] wherever valid[slot, r]; slot_of[j] is the slot of step j.
@@ -204,7 +201,7 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
     most = LIMITS.now.patient_window_work if patient else LIMITS.now.window_work
     for longest, most_work in enumerate(most[: graph.steps], start=1):
         rows = max(rows_needed(graph.back, graph.earlier, longest), rows_needed(graph.first, graph.other, longest))
-        slots = min(_FEWEST_SLOTS, graph.steps + 1)
+        slots = min(LIMITS.now.fewest_slots, graph.steps + 1)
         if 8 * rows * width * slots > LIMITS.now.window_bytes or rows * width * graph.steps * widest > most_work:
             break
         result = longest
@@ -328,10 +325,6 @@ class Surroundings:
         )  # fmt: skip
 
 
-_MOST_BYTES = 400 << 20  # for the second halves of paths
-_WORTH_A_THREAD = 64  # halves of paths
-
-
 def numbered(columns: list[Integers]) -> tuple[Integers, Integers]:
     """(number, member): the same number for the same row of columns, and for each number one row that has it.
 
@@ -357,7 +350,7 @@ def weights_of_paths(
     paths, half, rows = groups.paths, groups.paths.shape[1] // 2, groups.row_of
     suffix, member = numbered([*paths.T[half:], groups.end])
     prefix, _ = numbered([rows, *paths.T[:half]])
-    if 8 * len(member) * left.low.shape[2] > _MOST_BYTES:
+    if 8 * len(member) * left.low.shape[2] > LIMITS.now.suffix_bytes:
         return None
     order = np.argsort(prefix, kind="stable")
     prefix_first = np.concatenate([[0], np.cumsum(np.bincount(prefix))]).astype(np.int64)
@@ -376,7 +369,7 @@ def weights_of_paths(
             order, suffix, least, most, graph.rounding,
         )  # fmt: skip
 
-    at_once(followed, slices(len(member), fewest=_WORTH_A_THREAD))
+    at_once(followed, slices(len(member), fewest=LIMITS.now.thread_halves))
     weights = np.empty((len(paths), 2))
-    weights[order] = np.concatenate(at_once(weighed, slices(len(prefix_first) - 1, fewest=_WORTH_A_THREAD)))
+    weights[order] = np.concatenate(at_once(weighed, slices(len(prefix_first) - 1, fewest=LIMITS.now.thread_halves)))
     return weights

@@ -53,14 +53,11 @@ from symveil.calibration.costs.blocks import (
 from symveil.calibration.costs.box_loops import Slots, enclose
 from symveil.calibration.costs.boxes import numbered, slack_of, slot_plan
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
+from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import offsets
 from symveil.languages.costs import INFINITE
 
 _LEAST_FAR = 2.0**-300
-_LARGEST_RADIUS = 6
-_MOST_ENTRIES = 8_000_000  # states and phases in all balls: some minutes for a rate
-_FEWEST_STATES = 40
-_LITTLE = 2.0**-7  # κ of what is outside a ball: with less there, larger balls prove hardly more and take much longer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,13 +147,13 @@ def balls_within(graph: CostGraph, radius: int | None) -> Balls | None:
     if radius is not None:
         return balls(graph, radius)
     result = None
-    for each in range(_LARGEST_RADIUS + 1):
-        most = max(_MOST_ENTRIES // (graph.size * graph.phases), _FEWEST_STATES)
+    for each in range(LIMITS.now.ball_radius + 1):
+        most = max(LIMITS.now.ball_entries // (graph.size * graph.phases), LIMITS.now.ball_states)
         larger = balls(graph, each, most=most)
         if larger is None:
             break
         result = larger
-        if larger.far.max() <= _LITTLE:
+        if larger.far.max() <= LIMITS.now.outside_ball:
             break
     return result
 
@@ -182,15 +179,6 @@ def _truth(matrix: Any) -> Any:
     results.sum_duplicates()
     results.data = np.ones(len(results.data), dtype=np.int32)
     return results
-
-
-_MOST_BYTES = 600 << 20  # for the boxes of one side
-_STARTS_AT_ONCE = 2000
-_BUDGET = 300  # nodes for one pair
-_FARTHEST = 6  # symbols on a side
-_ENOUGH_PAIRS = 64  # in a thread
-_WORTH_SPLITTING = 0.9
-_WORTH_KNOWING = 1.25  # a search goes on up to so far above its limit: how far says which rate to try next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,7 +211,9 @@ class LocalSearch(BlockValues):
     def _boxes(self, *, forwards: bool, phase: int) -> BallBoxes:
         graph, balls = self.graph, self._balls
         entries = int(balls.first[-1]) * graph.phases
-        slot_of = slot_plan(graph.steps, max(3, _MOST_BYTES // (8 * entries)), max(self._near_ends, self.adjacency + 2))
+        slot_of = slot_plan(
+            graph.steps, max(3, LIMITS.now.ball_bytes // (8 * entries)), max(self._near_ends, self.adjacency + 2)
+        )
         slots = int(slot_of[-1]) + 1
         stored = Slots(
             balls.first * graph.phases, np.zeros((slots, entries), dtype=np.float32),
@@ -280,18 +270,18 @@ class LocalSearch(BlockValues):
         ranges = list(classes(self.graph, kind, self._near_ends))
         for number, (low, high) in enumerate(ranges):
             every = np.flatnonzero(self.graph.live[low - 1 : high].any(axis=0))
-            for begin in range(0, len(every), _STARTS_AT_ONCE):
+            for begin in range(0, len(every), LIMITS.now.ball_starts):
                 if report is not None:
                     report((number + begin / len(every)) / len(ranges))
-                starts = every[begin : begin + _STARTS_AT_ONCE]
+                starts = every[begin : begin + LIMITS.now.ball_starts]
                 groups = block_groups(self.graph, kind, low, high, self.adjacency, starts)
                 if groups is None:
                     outcome.exists = True
                     outcome.high = max(outcome.high, self.classic(kind))
                 elif len(groups.row):
                     states = self._state_of[groups.paths]
-                    self._look_at(kind, groups, states, low, high, min(nodes, _BUDGET), outcome)
-                if outcome.high > stop_at * _WORTH_KNOWING:
+                    self._look_at(kind, groups, states, low, high, min(nodes, LIMITS.now.ball_nodes), outcome)
+                if outcome.high > stop_at * LIMITS.now.ball_overshoot:
                     outcome.complete = False
                     return outcome
         return outcome
@@ -318,20 +308,20 @@ class LocalSearch(BlockValues):
         still = np.zeros(len(states), dtype=np.bool_)
         still[pairs[:, :2].astype(np.int64).ravel()] = True
         merged = max(left_slots[1] - left_slots[0], right_slots[1] - right_slots[0]) > 1
-        if low < high and merged and still.sum() <= _WORTH_SPLITTING * len(states):
+        if low < high and merged and still.sum() <= LIMITS.now.split_share * len(states):
             middle = (low + high) // 2
             self._look_at(kind, groups.only(still), states[still], low, middle, nodes, outcome)
             self._look_at(kind, groups.only(still), states[still], middle + 1, high, nodes, outcome)
             return
         pairs = pairs[np.argsort(-pairs[:, 2], kind="stable")]
         rows = groups.row_of
-        parts = slices(len(pairs), fewest=_ENOUGH_PAIRS)
+        parts = slices(len(pairs), fewest=LIMITS.now.ball_thread_pairs)
 
         def proved(part: slice) -> tuple[Floats, int]:
             return prove_pairs(
                 self._moves, self.left.stored, self.right.stored, self.left.slot_of, self.right.slot_of, graph.final,
-                at_end, low, high, graph.live, rows, states, pairs[part], self.prices(outcome.high), nodes, _FARTHEST,
-                self._balls.widest, graph.rounding,
+                at_end, low, high, graph.live, rows, states, pairs[part], self.prices(outcome.high), nodes,
+                LIMITS.now.ball_symbols, self._balls.widest, graph.rounding,
             )  # fmt: skip
 
         for part, (ratios, used) in zip(parts, at_once(proved, parts), strict=True):

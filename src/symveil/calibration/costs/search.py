@@ -35,16 +35,10 @@ from symveil.calibration.costs.context_loops import context_bounds
 from symveil.calibration.costs.graph import CostGraph, Floats, Integers
 from symveil.calibration.costs.half_loops import not_yet_proved
 from symveil.calibration.costs.step_loops import total_of_word
+from symveil.calibration.limits import LIMITS
 
-_MANY_ROOTS = 200_000  # of one class that are kept for refinement; beyond, the largest bound of the others counts
-_GROUPS_AT_ONCE = 256
-_FIRST_DIVES = 3
-_REPORT_EVERY = 64
 _HOPELESS, _FEW_NODES = 2, 200
 _AT_ONCE, _WIDE = 8, 1000  # so many nodes are split at the same time where vectors are that long
-_MANY_CONTEXTS = 2000  # of one block that are not proved: then they go on one by one, the worst first
-_CONTEXT_WORK = 6e6  # multiplications for one block
-_WORTH_SPLITTING = 0.9  # positions: if the boxes over all of them prove at least a tenth of the paths
 
 
 class BlockSearch(BlockValues):
@@ -73,8 +67,8 @@ class BlockSearch(BlockValues):
         heap = [(-self._value_of(node), number, node) for number, node in enumerate(roots)]
         heapq.heapify(heap)
         at_first = max(settled, -heap[0][0] if heap else -math.inf)  # the bound of all roots
-        if len(heap) > _MANY_ROOTS:
-            heap = heapq.nsmallest(_MANY_ROOTS + 1, heap)
+        if len(heap) > LIMITS.now.roots:
+            heap = heapq.nsmallest(LIMITS.now.roots + 1, heap)
             settled = max(settled, -heap.pop()[0])
         nodes = self._worth_splitting(nodes, len(heap))
         if nodes:
@@ -85,7 +79,7 @@ class BlockSearch(BlockValues):
             floor = max(settled, outcome.low + tolerance)
             if -heap[0][0] <= floor:
                 break
-            if report is not None and (batch > 1 or outcome.nodes % _REPORT_EVERY == 0):
+            if report is not None and (batch > 1 or outcome.nodes % LIMITS.now.reported_nodes == 0):
                 report(outcome.nodes / nodes)
             top = heap[0][2]
             if 8 * dives <= outcome.nodes and top.nominal > 0 and self._value_of(top, nominal=True) > outcome.low:
@@ -131,7 +125,7 @@ class BlockSearch(BlockValues):
         return min(nodes, _FEW_NODES) if self.adjacency > 2 and roots > _HOPELESS * nodes else nodes
 
     def _first_dives(self, roots: list[Node], kind: Kind, outcome: Outcome) -> None:
-        likely = heapq.nlargest(_FIRST_DIVES, roots, key=lambda node: self._value_of(node, nominal=True))
+        likely = heapq.nlargest(LIMITS.now.first_dives, roots, key=lambda node: self._value_of(node, nominal=True))
         if not likely and outcome.likely is not None:  # all is proved; still say how little is left
             likely = [outcome.likely]
         for node in likely:
@@ -169,12 +163,12 @@ class BlockSearch(BlockValues):
             given = len(groups.paths)
             groups = self._not_proved_by_halves(kind, groups, (low, high), (left_slots, right_slots), target, outcome)
             merged = max(left_slots[1] - left_slots[0], right_slots[1] - right_slots[0]) > 1
-            if low < high and merged and len(groups.paths) <= _WORTH_SPLITTING * given:
+            if low < high and merged and len(groups.paths) <= LIMITS.now.split_share * given:
                 middle = (low + high) // 2
                 nodes = self._roots(kind, groups, low, middle, target, outcome)
                 return nodes + self._roots(kind, groups, middle + 1, high, target, outcome)
-        begins = range(0, len(groups.row), _GROUPS_AT_ONCE)
-        parts = [groups.part(begin, min(begin + _GROUPS_AT_ONCE, len(groups.row))) for begin in begins]
+        begins = range(0, len(groups.row), LIMITS.now.groups_at_once)
+        parts = [groups.part(begin, min(begin + LIMITS.now.groups_at_once, len(groups.row))) for begin in begins]
 
         def bounded(part: Groups) -> tuple[Floats, bool]:
             return root_bounds(
@@ -274,8 +268,8 @@ class BlockSearch(BlockValues):
                 else (after[remaining_after], np.flatnonzero(remaining_after))
             )
             moves = 2 * symbols * len(self.graph.other) * self.graph.phases
-            if float(len(longer[0])) * len(longer_after[0]) * width > _CONTEXT_WORK or (
-                float(len(longer[0]) + len(longer_after[0])) * moves > _CONTEXT_WORK
+            if float(len(longer[0])) * len(longer_after[0]) * width > LIMITS.now.context_work or (
+                float(len(longer[0]) + len(longer_after[0])) * moves > LIMITS.now.context_work
             ):
                 break
             still = np.zeros((len(before), len(after)), dtype=np.bool_)
@@ -293,7 +287,7 @@ class BlockSearch(BlockValues):
                 lowest, largest, self.graph.rounding,
             )  # fmt: skip
             row, column = results[:, 0].astype(np.int64), results[:, 1].astype(np.int64)
-            if not len(results) or len(results) > _MANY_CONTEXTS:
+            if not len(results) or len(results) > LIMITS.now.contexts:
                 break
         if symbols == 1 and room is None:
             return None

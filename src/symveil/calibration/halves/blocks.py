@@ -32,8 +32,6 @@ from symveil.calibration.halves.tables import (
 from symveil.calibration.limits import LIMITS, splits
 from symveil.models.alphabet import Codes
 
-_AT_ONCE = 50_000  # ratios of pairs: as many as a processor keeps at hand
-
 
 class BlockComparison:
     """The largest value of each kind of block, over all pairs of words."""
@@ -150,7 +148,7 @@ class BlockComparison:
             for index in range(begin, begin + size):
                 own, other = strings[one, index - offset], strings[two, index - offset]
                 fixed += self._tables.rate * self._tables.cost_between(index, own, other)
-        step = max(1, _AT_ONCE // logs.shape[1])
+        step = max(1, LIMITS.now.halves_ratios // logs.shape[1])
         for start in range(0, len(one), step):
             part = slice(start, start + step)
             ratio = np.abs(logs[one[part]] - logs[two[part]])

@@ -36,11 +36,7 @@ from symveil.calibration.halves.tables import (
 from symveil.calibration.limits import LIMITS, halves_at
 from symveil.models.alphabet import Codes
 
-_WORTH_IT = 1 / 5000  # of ε: more must not be lost by computing in 32 bits
-_MOST_WRONG = 0.01
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it
-_MOST_CACHED = 100_000_000  # words whose Z is kept, so that it is computed once and not three times
-_TILE = 1 << 18  # multiplications that libraries of linear algebra leave to one thread: two threads are ours
 
 
 class TooLight(Exception):  # noqa: N818 - no error: the next precision is taken
@@ -63,7 +59,7 @@ class PositionsComparison:
     @staticmethod
     def is_narrow(tables: HalfTables, epsilon: float) -> bool:
         """Whether what numbers of 32 bits may be wrong by is little beside a budget."""
-        return _narrow_rounding(tables.width) <= min(_WORTH_IT * epsilon, _MOST_WRONG)
+        return _narrow_rounding(tables.width) <= min(LIMITS.now.narrow_share * epsilon, LIMITS.now.narrow_error)
 
     def rounding(self, largest_log: float) -> float:
         """More than the error of ln Z(v)/Z(w)."""
@@ -76,7 +72,7 @@ class PositionsComparison:
         self._before = _Rows(beginnings, -1, self._narrow)
         self._after = _Rows(ends, 0, self._narrow)
         self._cached.clear()
-        self._keeps = self._word_count() <= _MOST_CACHED
+        self._keeps = self._word_count() <= LIMITS.now.cached_halves
         states: list[int] = np.unique(self._tables.language.graph.symbol).tolist()
         ways: tuple[Callable[[int], Worst], ...] = (self._with_last, self._with_next, self._around)
         with ThreadPoolExecutor(max_workers=THREADS) as pool:
@@ -264,7 +260,7 @@ def _product(rows: Floats, columns: Floats) -> Floats:
     [[3.0], [7.0]]
     """
     width = rows.shape[1]
-    tile = max(1, math.isqrt(_TILE // width))
+    tile = max(1, math.isqrt(LIMITS.now.halves_tile // width))
     table = np.empty((len(rows), len(columns)), dtype=rows.dtype)
     for top, many, high in _tiles(len(rows), tile):
         left = rows[top : top + many * high].reshape(many, 1, high, width)
