@@ -12,9 +12,10 @@ import pytest
 
 import symveil as sv
 from symveil.languages.run_laws import log_totals
+from symveil.laws.losses import most_right
 from symveil.mechanisms import attacker
 from symveil.mechanisms.attacker import attacker_view
-from symveil.mechanisms.attacker_windows import mean_interval, most_right
+from symveil.mechanisms.attacker_windows import mean_interval
 from symveil.mechanisms.distance_weighted import Jones2019Printed
 from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.mechanism import Mechanism

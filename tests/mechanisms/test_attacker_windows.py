@@ -10,6 +10,7 @@ import pytest
 
 import symveil as sv
 from symveil.laws import protection as drawing
+from symveil.laws.losses import most_right_of
 from symveil.laws.protection import typical_words, uniform_words
 from symveil.mechanisms import attacker_windows
 from symveil.mechanisms.attacker import attacker_view
@@ -112,7 +113,7 @@ def test_one_window_for_all_words() -> None:
         least = np.ones(words.shape)
         for left in range(4):
             for right, shares, _ in attacker_windows._windows(language, words, left, 4):
-                bound = attacker_windows._most_right(losses[right - left], shares)
+                bound = most_right_of(losses[right - left], shares)
                 least[:, left:right] = np.minimum(least[:, left:right], bound)
         view = attacker_view(mechanism, loss_at=lambda apart, losses=losses: losses[apart])
         assert view.promised >= view.symbol.after

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import zip_longest
@@ -89,6 +89,21 @@ def model_name(name: str) -> str:
     'roads.json'
     """
     return Path(name).name
+
+
+def missing_keys(document: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Which of these keys a manifest lacks that the version which wrote it always writes; older ones had none of them.
+
+    >>> missing_keys({"format": "symveil-manifest/3"}, ["kept"])
+    ['kept']
+    >>> missing_keys({"format": "symveil-manifest/2"}, ["kept"])
+    []
+    >>> missing_keys({"format": "symveil-central/1", "version": "0.3.0"}, ["zones"])
+    []
+    """
+    central = document["format"] == CENTRAL_FORMAT
+    older = str(document["version"]).startswith(("0.2.", "0.3.")) if central else document["format"] != FORMAT
+    return [] if older else [name for name in names if name not in document]
 
 
 def as_recorded(promise: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from symveil.enforcement.enforce import enforce_opacity
 from symveil.enforcement.length_tables import DIRECT
 from symveil.errors import FileError, ParameterError, SymveilError, either, reason
 from symveil.formats.manifest import (
-    FORMAT,
     MANIFEST_OF_0_3,
     Manifest,
     alphabet_digest,
     choice_from_manifest,
     is_of_0_2,
+    missing_keys,
     only_file_errors,
     passes_unprotected,
     read_any_manifest,
@@ -182,8 +182,8 @@ def _attacker(release: LocalSpec, written: dict[str, Any], lengths: NDArray[np.i
 
 def _unprotected(path: Path, document: dict[str, Any], *, readable: bool) -> Check:
     """What anyone can read as it was: ids, columns that were kept, and what is public of the sequences."""
-    missing = [name for name in ("kept", "passes_unprotected") if name not in document]
-    if missing and document["format"] == FORMAT:  # only older versions did not write them
+    missing = missing_keys(document, ("kept", "passes_unprotected"))
+    if missing:
         return Check("passes unprotected", False, f"the manifest has no {either(missing)}")
     kept_columns = document.get("kept")
     if kept_columns is not None and readable and (more := _other_columns(path, document, kept_columns)):

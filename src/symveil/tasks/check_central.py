@@ -24,7 +24,7 @@ from symveil.central.time_tables import TimeSettings, time_queries, words_and_ti
 from symveil.central.word_law import Support
 from symveil.errors import SymveilError, either
 from symveil.estimation.statistics import read_statistic
-from symveil.formats.manifest import alphabet_digest, model_digest, only_file_errors
+from symveil.formats.manifest import alphabet_digest, missing_keys, model_digest, only_file_errors
 from symveil.formats.models.model_files import load_word_model
 from symveil.formats.models.model_json import read_law
 from symveil.formats.sequences.columns import PROCESS_MINING
@@ -57,8 +57,6 @@ from symveil.tasks.synthesize import synthetic_columns
 
 _FORMS = {"count": ("table",), "learn": ("model",), "synthesize": ("wide", "long")}
 _LAW_PARAMETERS = {"law", "lengths", "zones", "places", "shares", "no_repeats", "constraints"}
-_WITHOUT_LISTS = ("0.2.", "0.3.")
-"""Versions that did not write them."""
 _CLOSE = 1e-6
 """Sums of floats differ a little between machines: transition probabilities by this much."""
 
@@ -114,8 +112,8 @@ def _lists(document: dict[str, Any]) -> list[Check]:
     listed = ["passes_unprotected"]
     if document["release"] == "count" and document["parameters"].get("zones") is not None:
         listed.append("zones")
-    missing = [name for name in listed if name not in document]
-    if not missing or str(document["version"]).startswith(_WITHOUT_LISTS):
+    missing = missing_keys(document, listed)
+    if not missing:
         return []
     return [Check("fields", False, f"the manifest has no {either(missing)}, which its version lists")]
 
