@@ -31,7 +31,7 @@ def main() -> None:
             for name, (path, theme, events) in SHOTS.items():
                 page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme=theme)
                 page.goto(address.replace("/?token", f"/{path}&token"))
-                page.wait_for_selector(".panel:not([hidden]) .cards", timeout=600_000)
+                page.wait_for_selector(".panel:not([hidden]) .cards:not([data-preliminary])", timeout=600_000)
                 for event in events:
                     page.click(f'.panel:not([hidden]) [data-act=observe][data-value="{event}"]:enabled')
                     page.wait_for_timeout(1000)
