@@ -7,6 +7,7 @@ tables of the documentation and the parameters of functions. A room declares its
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
@@ -17,6 +18,47 @@ from symveil.errors import ParameterError
 
 _KEY = "parameter"
 _WIDTH = 112
+
+
+# --- numbers as they are typed, after an option or in a form --------------------------------------
+
+
+def read_whole(name: str, text: str, *, expected: str = "a whole number") -> int:
+    """A whole number.
+
+    >>> read_whole("count", " 12 ")
+    12
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(name, expected=expected, found=repr(text)) from None
+
+
+_RANGE = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
+
+
+def read_range(name: str, text: str | None, *, expected: str) -> tuple[int, int]:
+    """A number N, or two as N..M.
+
+    >>> read_range("lengths", "2..5", expected="two lengths"), read_range("lengths", "7", expected="two lengths")
+    ((2, 5), (7, 7))
+    """
+    match = _RANGE.fullmatch(text or "")
+    if match is None:
+        raise ParameterError(name, expected=expected, found="none" if text is None else repr(text))
+    return int(match[1]), int(match[2] or match[1])
+
+
+def read_confidence(text: str) -> float:
+    """How often an interval covers."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
+
+
+# --- what is declared -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,13 +117,8 @@ class Whole(Domain):
 
     def read(self, name: str, text: str) -> int | str:
         """The number, or the word."""
-        if text in self.words:
-            return text
-        try:
-            return int(text)
-        except ValueError:
-            also = "".join(f', {self.least} or more, or "{word}"' for word in self.words)
-            raise ParameterError(name, expected=f"a whole number{also}", found=repr(text)) from None
+        also = "".join(f', {self.least} or more, or "{word}"' for word in self.words)
+        return text if text in self.words else read_whole(name, text, expected=f"a whole number{also}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

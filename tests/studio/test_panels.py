@@ -169,7 +169,7 @@ def test_opacity_steps_through_an_observation(tab: Watched) -> None:
     page.click("#panel-opacity [data-act=back]")
     tab.answered("opacity", estimate="9")
     private = sv.enforce_opacity(example_4(), 1, policy="private", epsilon="2")
-    assert f"{private.expected_distance:.4g}" in text_of(tab, "opacity")
+    assert f"{private.expected_distance:.6g}" in text_of(tab, "opacity")
     page.select_option("#opacity-source", "medical")
     tab.answered("opacity", violation=str(judge_opacity(medical(), "1").document()["violation_probability"]))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options, read_range
+from symveil.cli.field_options import EVENTS, PATH, WIDE_FORM, named_options
 from symveil.cli.options import json_option, number_option, out_option, time_option
 from symveil.cli.output import command, print_result, require_suffix
 from symveil.errors import ParameterError
@@ -51,6 +51,7 @@ def compare_command(
     also be synthetic, or a table that symveil count wrote.
     """
     from symveil.formats.sequences.columns import ColumnOptions
+    from symveil.parameters import read_range
     from symveil.storage.files import write_text
     from symveil.tasks.compare import compare
     from symveil.tasks.compare_report import comparison_page

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, PATH, WIDE_FORM, named_options, read_confidence
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, WIDE_FORM, named_options
 from symveil.cli.options import epsilon_option, file_option, json_option, out_option, public_support, time_option
 from symveil.cli.output import (
     command,
@@ -74,6 +74,7 @@ def count_command(
     For example: symveil count log.csv --statistic starts --by hour --time time:timestamp --timezone Europe/Paris
     --alphabet @activities.txt --epsilon 1 --out hours.csv
     """
+    from symveil.parameters import read_confidence
     from symveil.storage.files import check_writable, write_text
     from symveil.tasks.count import count_file
     from symveil.tasks.doubts import large_loss

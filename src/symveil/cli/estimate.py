@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from symveil.cli.field_options import PATH, named_options, read_confidence
+from symveil.cli.field_options import PATH, named_options
 from symveil.cli.options import choice_option, file_option, json_option, number_option, out_option
 from symveil.cli.output import (
     command,
@@ -76,6 +76,7 @@ def estimate_command(
     symveil estimate private.csv --statistic visits --by hour
     """
     from symveil.formats.manifest import manifest_path
+    from symveil.parameters import read_confidence
     from symveil.release.private_file import model_beside
     from symveil.tasks.estimate import estimate
     from symveil.tasks.table_files import SUFFIXES, check_table_name, write_estimate

@@ -40,11 +40,10 @@ class _WholeNumber(click.ParamType):  # type: ignore[type-arg]  # as above
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from symveil.parameters import read_whole
+
         del ctx
-        try:
-            return int(value)
-        except ValueError:
-            raise ParameterError(option_name(param), expected="a whole number", found=repr(value)) from None
+        return read_whole(option_name(param), value)
 
 
 WHOLE_NUMBER = _WholeNumber()
@@ -83,29 +82,6 @@ def option_name(parameter: click.Parameter | None) -> str:
     if isinstance(parameter, click.Option):
         return parameter.opts[0].lstrip("-")
     return parameter.make_metavar(click.Context(click.Command(None))).strip("[]")
-
-
-def read_confidence(text: str) -> float:
-    """`--confidence` as it was typed."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
-
-
-_RANGE = re.compile(r"(\d{1,7})(?:\.\.(\d{1,7}))?")
-
-
-def read_range(name: str, text: str | None, *, expected: str) -> tuple[int, int]:
-    """A number N, or two as N..M, as they were typed.
-
-    >>> read_range("lengths", "2..5", expected="two lengths"), read_range("lengths", "7", expected="two lengths")
-    ((2, 5), (7, 7))
-    """
-    match = _RANGE.fullmatch(text or "")
-    if match is None:
-        raise ParameterError(name, expected=expected, found="none" if text is None else repr(text))
-    return int(match[1]), int(match[2] or match[1])
 
 
 def read_pairs(name: str, texts: tuple[str, ...], *, expected: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options, read_pairs, read_range
+from symveil.cli.field_options import ENGINE, EVENTS, PATH, SIZES, WIDE_FORM, named_options, read_pairs
 from symveil.cli.options import (
     epsilon_option,
     file_option,
@@ -100,6 +100,7 @@ def _learn_privately(
     from symveil.central.noise import read_neighbours
     from symveil.formats.sequences.columns import ColumnOptions
     from symveil.laws.parameters import read_epsilon
+    from symveil.parameters import read_range
     from symveil.tasks.learn_privately import learn
 
     if smooth != "0":

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from symveil.cli.field_options import OneOf, named_options
-from symveil.cli.options import file_option, json_option, out_option, read_adjacency_option
+from symveil.cli.options import file_option, json_option, out_option
 from symveil.cli.output import command, group, print_result
 from symveil.errors import ParameterError
 
@@ -81,12 +81,14 @@ def grant_command(
     With --adjacency, --metric or --public-start all budgets of the ledger are for that unit from now on; a charge in
     another unit is refused unless it covers that one.
     """
+    from symveil.parameters import Whole
     from symveil.tasks.budgets import Granted, grant_budget, read_unit
 
     if everyone == bool(persons or persons_file):
         actual = "both" if everyone else "neither"
         raise ParameterError("person", expected="--person or --persons, or --everyone", found=actual)
-    unit = read_unit(None if adjacency is None else read_adjacency_option(adjacency), metric, public_start)
+    b: Any = None if adjacency is None else Whole(least=1, words=("all",)).read("adjacency", adjacency)
+    unit = read_unit(b, metric, public_start)
     if unit is not None and compares == "persons":
         raise ParameterError(
             "for", expected="words with --adjacency, --metric or --public-start, which are about words", found=compares

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from symveil.cli.field_options import PATH, STEP, WHOLE_NUMBER, OneOf, Option, options_of
-from symveil.errors import InputError, ParameterError, WordError
+from symveil.errors import InputError, WordError
 
 if TYPE_CHECKING:
     from symveil.languages.language import Language
-    from symveil.laws.parameters import Adjacency
     from symveil.mechanisms.choice import MechanismChoice
     from symveil.mechanisms.mechanism import Mechanism
     from symveil.models.alphabet import Alphabet
@@ -79,16 +78,6 @@ class MechanismOptions:
         if for_file and self.time_step is not None:
             typed["step"] = None
         return read_choice(**typed)
-
-
-def read_adjacency_option(text: str) -> Adjacency:
-    """`--adjacency` as it was typed."""
-    if text == "all":
-        return "all"
-    try:
-        return int(text)
-    except ValueError:
-        raise ParameterError("adjacency", expected='a whole number, 1 or more, or "all"', found=repr(text)) from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

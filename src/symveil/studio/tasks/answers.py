@@ -28,11 +28,11 @@ from symveil.formats.shapes import read_coordinates
 from symveil.ledger.statements import Account, Entry, Totals
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, percent, spelled
+from symveil.parameters import read_confidence, read_whole
 from symveil.randomness import NotPrivateSeededBits
 from symveil.release.central_job import queries_of
 from symveil.reports.report import Facts, Headline, Listing, Marked, Part, Picture, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.subject import read_whole
 from symveil.tasks.budgets import (
     grant_budget,
     history_report,
@@ -193,14 +193,6 @@ def _none() -> Answer:
     )
     sections = (Section("No private file yet", tuple(map(Text, explained))),)
     return Answer.without(Report(title="symveil: answers", sections=sections))
-
-
-def read_confidence(text: str) -> float:
-    """How often intervals are to cover, as it was typed."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError("confidence", expected="a number between 0 and 1 such as 0.95", found=text) from None
 
 
 def _assumptions(estimate: Estimate) -> Section:

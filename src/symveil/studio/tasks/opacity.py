@@ -19,10 +19,11 @@ from symveil.models.names import counted
 from symveil.models.stochastic_system import PartiallyObserved, StochasticSystem
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import percent
+from symveil.parameters import read_whole
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names
 from symveil.tasks.enforce import enforcement_document, enforcement_report, what_counts
 from symveil.tasks.opacity import OpacityReport, judge_opacity, load_system, violation_text
 from symveil.verification.opacity.estimators import read_question

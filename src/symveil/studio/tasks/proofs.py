@@ -13,10 +13,10 @@ from symveil.formats.models.model_files import load_labelled_chain
 from symveil.models.labelled_chain import LabelledChain, Pair
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import exact, factor, fraction_text
-from symveil.parameters import Flag
+from symveil.parameters import Flag, read_whole
 from symveil.reports.report import Facts, Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names, read_whole
+from symveil.studio.tasks.subject import File, example_or_file, loaded, read_names
 from symveil.tasks.verify import PrivacyCurve, privacy_curve_up_to
 from symveil.verification.privacy_verdict import Bound, PairVerdict, PrivacyVerdict, answer_in_words, shown, shown_bound
 from symveil.verification.verify_privacy import verify_privacy

@@ -28,6 +28,7 @@ from symveil.models.alphabet import Metric, decode
 from symveil.numbers.conversions import decimal
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import epsilon_text, spelled
+from symveil.parameters import read_whole
 from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text
@@ -42,7 +43,6 @@ from symveil.studio.tasks.subject import (
     promise_lines,
     read_quick_mechanism,
     read_subject,
-    read_whole,
     undecided,
 )
 from symveil.tasks.explain import Explanation, explain_word

@@ -214,14 +214,6 @@ def adjacency_of(values: Mapping[str, str]) -> int | Literal["all"]:
     return 1 if values["source"] == "alphabet" else EXAMPLE_ADJACENCY
 
 
-def read_whole(name: str, text: str) -> int:
-    """A whole number as it was typed."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ParameterError(name, expected="a whole number", found=repr(text)) from None
-
-
 def read_names(text: str) -> tuple[str, ...]:
     """Names with commas between them, each once.
 

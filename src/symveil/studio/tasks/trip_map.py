@@ -15,6 +15,7 @@ from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
 from symveil.numbers.progress import Progress, named
 from symveil.numbers.rationals import epsilon_text, spelled
+from symveil.parameters import read_whole
 from symveil.pictures.maps import Road, covers_most, road_map_svg
 from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
@@ -27,7 +28,6 @@ from symveil.studio.tasks.subject import (
     promise_lines,
     read_quick_mechanism,
     read_subject,
-    read_whole,
     source_file,
     undecided,
 )

@@ -22,11 +22,12 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.shapes import read_coordinates
 from symveil.formats.symbols import read_alphabet
 from symveil.numbers.progress import Progress, named
+from symveil.parameters import read_confidence, read_range, read_whole
 from symveil.pictures.maps import Road, road_map_svg
 from symveil.reports.report import Headline, Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
-from symveil.studio.tasks.answers import about_counts, central_promise, read_confidence, table_answer
-from symveil.studio.tasks.subject import read_whole, warning
+from symveil.studio.tasks.answers import about_counts, central_promise, table_answer
+from symveil.studio.tasks.subject import warning
 from symveil.tasks.compare import Comparison, compare
 from symveil.tasks.compare_report import comparison_sections
 from symveil.tasks.compare_tables import compare_table
@@ -45,7 +46,6 @@ EXAMPLE = {"lengths": f"{SHORTEST}..{LONGEST}", "period": "2024-05-06..2024-05-1
 
 _EXAMPLE_COLUMNS = {"case": "trip", "order": "time", "symbol": "street", "person": "person", "time": "time"}
 _SHOWN_WORDS, _SHOWN_TRIPS, _SHOWN_VALUES, _MOST_SYNTHETIC = 10, 4, 24, 100_000
-_LENGTHS = re.compile(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
 
 
 def answer_whole_file(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -181,10 +181,8 @@ def _typed_attributes(attributes: Mapping[str, str | list[str]]) -> list[str]:
 
 def _synthetic(values: Mapping[str, str], folder: Path, progress: Progress) -> Answer:
     data, columns, public, roads = _read(values, folder)
-    match = _LENGTHS.fullmatch(values["lengths"].strip())
-    if match is None:
-        raise ParameterError("lengths", expected="the shortest and the longest length, such as 2..12", found="another")
-    lengths = (int(match[1]), int(match[2] or match[1]))
+    shortest = "the shortest and the longest length, such as 2..12"
+    lengths = read_range("lengths", values["lengths"].strip(), expected=shortest)
     count = read_whole("count", values["count"])
     if not 1 <= count <= _MOST_SYNTHETIC:
         raise ParameterError("count", expected=f"a whole number from 1 to {_MOST_SYNTHETIC:,}", found=count)
