@@ -9,10 +9,11 @@ its own.
 
 A hidden start leads to every state. Its edges are summed in blocks: ΣB beside no word, once, and for a word Σ(V − B)
 over the edges to near states. Theorem 4.3 (docs/theory/hidden-lengths.md) needs a bound on the error of the partial
-sums c_j. At most 2K operations lead to each number in them: K counts an edge of the start once, and here its B is
-added, then what it is worth more, then its block. Near symbols weigh more than far ones, so B ≤ V, and the sums of B,
-of V and of the B that are taken away are each at most c_j. So the error is at most 3((1+u)^{2K} − 1)c_j ≤
-3(2Θ + Θ²)c_j ≤ 8Θc_j, and floats decide at this step only what lies eight margins away from every boundary.
+sums c_j. If at most K operations lead from each V and B into c_j and Θ = (1+u)^K − 1, the sum of B, that of V and that
+of the B that are taken away have errors of at most Θ times themselves. Near symbols weigh more than far ones, so B ≤ V,
+and each of the three is at most c_j: its error is at most 3Θc_j, and the margin of this step is 12Θ + 2⁻⁵⁰. In a block
+of √d of d edges each edge is added once by its B and once by what it is worth more; then come the blocks, and the edges
+of the chosen one: K is that of any step and 4√d more (`RunWeights.start_margin`).
 """
 
 from __future__ import annotations
@@ -405,13 +406,13 @@ def _first_edge(point: cython.double, slack: cython.double, room: Room) -> cytho
 @cython.exceptval(check=False)
 def _leave_start(
     words: BitTable, released: NewCodeTable, begin: cython.longlong, end: cython.longlong,
-    room: Room, total: cython.double, margin: cython.double, smallest: cython.double,
+    room: Room, total: cython.double, start_margin: cython.double, smallest: cython.double,
 ) -> cython.void:  # fmt: skip
     """Draw the first symbol of the rows begin … end − 1, which have one word, by blocks; no state: undecided."""
     for row in range(begin, end):
         edge: cython.longlong = -1
         if total > smallest:
-            edge = _first_edge((words[row, 0] >> 11) * 2.0**-53 * total, 8 * margin * total, room)
+            edge = _first_edge((words[row, 0] >> 11) * 2.0**-53 * total, start_margin * total, room)
         if edge < 0:
             room.state_of[row - begin] = -1
             continue
@@ -426,7 +427,7 @@ def _leave_start(
 @cython.exceptval(check=False)
 def _draw_equal(
     codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, begin: cython.longlong,
-    end: cython.longlong, room: Room, margin: cython.double, smallest: cython.double,
+    end: cython.longlong, room: Room, margin: cython.double, start_margin: cython.double, smallest: cython.double,
 ) -> cython.void:  # fmt: skip
     """Draw the rows begin … end − 1, which have one word."""
     low = begin
@@ -440,7 +441,7 @@ def _draw_equal(
         high = min(low + WALKS, end)
         begin_walks(codes, low, high, room.edges, room.levels, room)
         if by_blocks:
-            _leave_start(words, released, low, high, room, total, margin, smallest)
+            _leave_start(words, released, low, high, room, total, start_margin, smallest)
         skipped = 1 if by_blocks else first
         walk(codes, words, released, decided, low, high, skipped, room.edges, room.levels, room, margin, smallest)
         low = high
@@ -449,7 +450,7 @@ def _draw_equal(
 
 def draw_near(
     codes: CodeTable, words: BitTable, released: NewCodeTable, decided: NewBools, room: Room, margin: cython.double,
-    smallest: cython.double,
+    start_margin: cython.double, smallest: cython.double,
 ) -> None:  # fmt: skip
     """Private versions of rows, equal ones one after the other; `decided` says which of them floats could decide."""
     with cython.nogil:
@@ -464,7 +465,7 @@ def draw_near(
                         break
                 if equal:
                     end += 1
-            _draw_equal(codes, words, released, decided, begin, end, room, margin, smallest)
+            _draw_equal(codes, words, released, decided, begin, end, room, margin, start_margin, smallest)
             begin = end
 
 

@@ -175,7 +175,7 @@ def _draw_near(
     smallest: float,
 ) -> None:
     """Each word by the states near it; equal rows, which share them, are put one after the other."""
-    loops, margin = weights.loops, weights.margin
+    loops, margins = weights.loops, (weights.margin, weights.start_margin)
     if (codes == codes[:1]).all():
         sorted_codes, sorted_words, drawn, sure = codes, words, released, decided
     else:
@@ -184,7 +184,7 @@ def _draw_near(
 
     def run(part: slice) -> None:
         room = loops.take_room()
-        draw_near(sorted_codes[part], sorted_words[part], drawn[part], sure[part], room, margin, smallest)
+        draw_near(sorted_codes[part], sorted_words[part], drawn[part], sure[part], room, *margins, smallest)
         loops.give_back(room)
 
     values = (weights.language.length + 1) * weights.graph.state_count * weights.costs.phases

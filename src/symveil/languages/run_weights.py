@@ -366,13 +366,21 @@ class RunWeights:
     @computed_once
     def margin(self) -> float:
         """How far from a boundary, relative to the whole, a draw must lie to be decided by floats."""
+        return 4 * self._error(self._start_degree) + 2.0**-50 + self.widen
+
+    @computed_once
+    def start_margin(self) -> float:
+        """The same for the first symbol, where the edges of the start are summed in blocks (`near_loops`)."""
+        return 12 * self._error(4 * (math.isqrt(self._start_degree) + 4)) + 2.0**-50 + self.widen
+
+    def _error(self, more: int) -> float:
+        """The relative error of a computed number, if so many operations lead to it beside those of every layer."""
         length, widest = self.language.length, self._widest
         # one sum, then what the listed symbols add to it, one product with κ, one with T, two roundings of κ and T
         # and of the excess over the far symbols, per layer
         near = min(widest, max((metric.widest for metric in self.costs.metrics), default=1))
-        operations = (length + 1) * (max(widest + near, 3) + 5) + self._start_degree
-        relative = math.expm1(operations * 2.0**-53)
-        return 4 * relative + 2.0**-50 + self.widen
+        operations = (length + 1) * (max(widest + near, 3) + 5) + more
+        return math.expm1(operations * 2.0**-53)
 
     @computed_once
     def _start_degree(self) -> int:
