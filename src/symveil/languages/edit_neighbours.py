@@ -185,6 +185,10 @@ class EditNeighbours:
         return layers
 
     def _step(self, layer: _Layer, position: int) -> _Layer:
+        """The next layer. Its nodes are known only when they are reached, so there are no arrays of edges to pass over.
+
+        The order in which they are reached is that of the ranks that `draw` walks by: it decides which word bits draw.
+        """
         step = self._universal.step
         patterns = patterns_at(self._codes, position, self.within)
         groups = self._free_groups(patterns) if self._graph is None else None

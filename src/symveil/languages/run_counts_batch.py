@@ -78,7 +78,11 @@ class Hits:
         return table, np.where(own < number, np.searchsorted(occurring, own), len(occurring))
 
     def paths(self, hits: Integers, steps: int) -> Paths:
-        """Paths of up to `steps` symbols to some hits."""
+        """Paths of up to `steps` symbols to some hits.
+
+        The layers are one table that later look-ups index, filled in its own memory: a list of layers from
+        `trellis.passes.backward`, copied into it, takes a tenth more time.
+        """
         graph = self.graph
         table = np.zeros((steps, graph.state_count, len(hits) + 1), dtype=np.uint64)
         number = np.full(len(self.symbol) + 1, len(hits))
@@ -165,7 +169,10 @@ class RunNeighboursBatch:
         self._gains = np.ascontiguousarray(gains.transpose(0, 3, 1, 2)).reshape(len(words), self._altered + 1, -1)
 
     def _count(self, state: Integers) -> Residues:
-        """(x−1)·V_j(x) for the hits at each position of each word: (word, position, hit, power of x)."""
+        """(x−1)·V_j(x) for the hits at each position of each word: (word, position, hit, power of x).
+
+        No pass over a trellis: a step leads from a hit to every later one, not to the next position.
+        """
         count, altered, each = self._hit.shape
         gains = np.zeros((count, altered, each, altered + 1), dtype=np.uint64)
         for position in reversed(range(altered)):
@@ -209,7 +216,11 @@ class RunNeighboursBatch:
         return released
 
     def _walk(self, released: Codes, word: Integers, hits: Integers, rank: Residues) -> None:
-        """Put the words of some ranks among those with some hits into `released`, which holds the words themselves."""
+        """Put the words of some ranks among those with some hits into `released`, which holds the words themselves.
+
+        It is `trellis.passes.RankedWalks` for many words at once, one position after the other, which is many times
+        as quick as a pass and a walk for each.
+        """
         graph, (table, blocks) = self._graph, self._paths
         each, row = self._hit.shape[2], np.arange(len(word))
         hit = self._hit[word].reshape(len(word), -1)

@@ -141,7 +141,10 @@ def _windows(
     language: RunLanguage, words: Codes, left: int, last: int, *, limit: int | None = LIMITS.now.window_edges
 ) -> Iterator[tuple[int, Floats, int]]:
     """For windows from `left` to left + 1 … `last`: the chance of the likeliest symbol at each of their positions among
-    the words that agree with each row outside, and how many edges that took. Ends where there are more than `limit`."""
+    the words that agree with each row outside, and how many edges that took. Ends where there are more than `limit`.
+
+    The edges of a window are those that its words can take: each layer has states of its own, and the layers before it
+    serve all windows from `left`, which a pass over a trellis of one window would go over again."""
     graph, states = language.graph, language.walk(words)
     row, state, ways = np.arange(len(words)), states[:, left].astype(np.int64), np.ones(len(words))
     steps: list[tuple[Indices, Floats, Indices, Indices, Indices]] = []

@@ -84,6 +84,9 @@ def _pieces(counts: Rows) -> Iterator[slice]:
 def steps_to_each(graph: WordGraph, states: NDArray[np.integer]) -> NDArray[np.int32]:
     """How many steps lead at least from each state, a row, to each of `states`, a column; a large number: none do.
 
+    Eight columns a byte: a backward pass over lengths (`trellis.semirings.LENGTHS`) takes 700 times as long for 714
+    states.
+
     >>> from symveil.languages.graph import word_graph
     >>> from symveil.models.markov_chain import MarkovChain
     >>> ring = word_graph(MarkovChain.from_transitions([("a", "b", 1), ("b", "c", 1), ("c", "a", 1)], initial="a"))
