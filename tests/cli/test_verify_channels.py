@@ -97,7 +97,7 @@ def test_curves(tmp_path: Path) -> None:
         (STEPS.replace("0.5", "half"), (), "c.csv: line 5: expected a probability such as 0.5 or "),
         (STEPS + "0,a,0\n", (), "c.csv: input '0', output 'a': expected one probability, found a second"),
         ("input,output\na,b\n", (), "c.csv: expected columns input, output, probability (and related, or none), each "),
-        ("input,output,probability\n", (), "c.csv: expected at least one row, found none"),
+        ("input,output,probability\n", (), "c.csv: expected at least one row in a channel table, found none"),
         ("input,output,probability\n,b,1\n", (), "c.csv: line 2: expected a name in every cell, found none"),
         (STEPS.replace("\n2,", "\ntwo,"), ("--related", "1"), "related: expected inputs that are numbers, "),
         (STEPS, ("--related", "pairs.csv"), "pairs.csv: expected a readable table of related inputs"),

@@ -315,3 +315,10 @@ def test_what_is_wrong_with_a_line_of_json_is_in_its_own_line(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"id": 1, "s": ["a"]}\n{"id": 2, "s": ["a\x01"]}\n')
     with pytest.raises(FileError, match="line 2: expected JSON, found invalid control character at column 19$"):
         list(open_sequences(tmp_path / "t.jsonl").records())
+
+
+@pytest.mark.parametrize("table", ["symbol,symbol,x,y\na,b,0,0\n", "symbol,x,x,y\na,0,1,0\n"])
+def test_a_column_of_a_map_that_is_there_twice_is_not_guessed(tmp_path, table):
+    (tmp_path / "places.csv").write_text(table)
+    with pytest.raises(FileError, match="expected a column state .or symbol, .*, found 4 other columns"):
+        sv.read_coordinates(tmp_path / "places.csv")

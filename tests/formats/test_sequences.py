@@ -187,7 +187,12 @@ S = SECRET
         ),
         ("t.jsonl", f'{{"s": ["{S}", 1.5]}}\n', {}, "line 1: expected strings or whole numbers as symbols"),
         ("t.jsonl", f'{{"s": ["{S}"\n', {}, "line 1: expected JSON"),
-        ("t.jsonl", f'["{S}"]\n', {}, "line 1: expected a JSON object, found another value"),
+        (
+            "t.jsonl",
+            f'["{S}"]\n',
+            {},
+            "line 1: expected a JSON object, found an array: in JSON Lines each line is an object",
+        ),
         ("t.jsonl", f'{{"{S}": [], "{S}": []}}\n', {}, "line 1: expected each key once, found one again"),
         ("t.jsonl", f'{{"{S}": 1, "{S}2": 2}}\n', {}, "one column that can hold the sequences, found 2 (columns 1, 2)"),
         ("t.jsonl", "[" * 100_000, {}, "line 1: expected JSON nested at most 100 deep, found more"),

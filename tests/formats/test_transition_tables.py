@@ -80,7 +80,7 @@ def test_rounded_probabilities_are_normalised(table) -> None:
             "a,b,0.5\n",
             "expected columns from, to and probability (or none), or from, symbol, to, found 'a', 'b', '0.5'",
         ),
-        ("from,to\n", "expected at least one row of transitions, found none"),
+        ("from,to\n", "expected at least one row in a transition table, found none"),
         ("from,from,to\na,b,c\n", "expected one column 'from', found 2"),
         ("from,to,symbol,probability\na,b,c,1\n", "expected a column symbol or a column probability, found both"),
         ("from,to\na,b\na\n", "line 3: expected 2 cells, as in the header, found 1"),

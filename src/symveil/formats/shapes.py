@@ -70,21 +70,20 @@ def read_coordinates(path: str | Path) -> dict[str, Road]:
             if degrees and not all(abs(number) <= _MOST_DEGREES for number in numbers):
                 raise FileError(where, expected=f"degrees, at most {_MOST_DEGREES}", found="a larger number")
             roads[row[state]] = ((numbers[0], numbers[1]), (numbers[-2], numbers[-1]))
-    if not roads:
-        raise FileError(str(file), expected="at least one row of coordinates", found="none")
     return _flattened(roads) if degrees else roads
 
 
 class NamedRows:
     """The rows of a CSV table whose columns are looked for by their names, in small letters."""
 
-    def __init__(self, path: Path, rows: Generator[tuple[int, list[str]]]) -> None:
-        self.path, self._rows, self.header = path, rows, next(rows)[1]
+    def __init__(self, path: Path, rows: Generator[tuple[int, list[str]]], what: str) -> None:
+        self.path, self._rows, self._what, self.header = path, rows, what, next(rows)[1]
         self._names = [name.strip().lower() for name in self.header]
 
     def first(self, names: Sequence[str]) -> int | None:
-        """The column with the first of these names that is there."""
-        return next((self._names.index(name) for name in names if name in self._names), None)
+        """The column with the first of these names that is there; none where it is there twice."""
+        name = next((name for name in names if name in self._names), "")
+        return self._names.index(name) if self._names.count(name) == 1 else None
 
     def every(self, names: Sequence[str]) -> list[int]:
         """The columns with these names; none where one of them is not there, or is there twice."""
@@ -96,8 +95,13 @@ class NamedRows:
         return FileError(str(self.path), expected=expected, found=f"{len(self._names)} other columns")
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
-        """What messages call each row, and its cells."""
-        return ((f"{self.path}: line {line}", row) for line, row in self._rows)
+        """What messages call each row, and its cells; a table without rows is refused."""
+        empty = True
+        for line, row in self._rows:
+            empty = False
+            yield f"{self.path}: line {line}", row
+        if empty:
+            raise FileError(str(self.path), expected=f"at least one row in a {self._what}", found="none")
 
 
 @contextmanager
@@ -115,7 +119,7 @@ def named_rows(
     (0, [], [['quay', 'harbour']])
     """
     with closing(csv_rows(path, what=what, delimiter=delimiter, longest_cell=longest_cell)) as rows:
-        yield NamedRows(path, rows)
+        yield NamedRows(path, rows, what)
 
 
 def _flattened(roads: dict[str, Road]) -> dict[str, Road]:
@@ -161,8 +165,6 @@ def read_zones(path: str | Path) -> dict[str, str]:
             if row[symbol] in zones and zones[row[symbol]] != row[zone]:
                 raise FileError(where, expected="each symbol in one zone", found="another zone before")
             zones[row[symbol]] = row[zone]
-    if not zones:
-        raise FileError(str(file), expected="at least one symbol with a zone", found="none")
     return zones
 
 
@@ -243,8 +245,6 @@ def read_link_lines(path: Path) -> dict[str, Line]:
             if row[symbol] in links or not row[symbol]:
                 raise FileError(where, expected="each link once, with a name", found="another")
             links[row[symbol]] = line_of(row, where)
-    if not links:
-        raise FileError(str(path), expected="at least one link", found="none")
     return links
 
 
@@ -286,8 +286,6 @@ def read_edges(
                 lines[name] = line_of(row, where)
     if len({name for name, _, _ in edges}) < len(edges):
         raise FileError(str(path), expected="each link once", found="one again")
-    if not edges:
-        raise FileError(str(path), expected="at least one link", found="none")
     return edges, lines
 
 
@@ -354,7 +352,7 @@ def _zones_of_table(path: Path) -> dict[str, list[Line]]:
                     raise FileError(where, expected="west below east and south below north", found="others")
                 rings = [np.array([(west, south), (east, south), (east, north), (west, north)])]
             _add(zones, row[zone], rings, where)
-    return _some(zones, path)
+    return zones
 
 
 def _geojson(path: Path) -> dict[str, list[Line]]:
@@ -377,7 +375,9 @@ def _geojson(path: Path) -> dict[str, list[Line]]:
         except (TypeError, ValueError, IndexError):
             raise FileError(where, expected="rings of [longitude, latitude]", found="something else") from None
         _add(zones, _feature_name(feature, where), rings, where)
-    return _some(zones, path)
+    if not zones:
+        raise FileError(str(path), expected="at least one zone", found="none")
+    return zones
 
 
 def _ring(ring: Any) -> Line:
@@ -401,9 +401,3 @@ def _add(zones: dict[str, list[Line]], name: str, rings: list[Line], where: str)
     if name in zones:
         raise FileError(where, expected="each zone once", found=f"{name[:40]!r} again")
     zones[name] = rings
-
-
-def _some(zones: dict[str, list[Line]], path: Path) -> dict[str, list[Line]]:
-    if not zones:
-        raise FileError(str(path), expected="at least one zone", found="none")
-    return zones

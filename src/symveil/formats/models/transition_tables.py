@@ -68,8 +68,6 @@ def read_transition_table(
         messages += ["a table of edges: its links are the states, as symveil roads makes them", *roads.notes]
         return roads.chain
     table = read_columns(file, lambda header: _roles(header, file, messages), what="transition table")
-    if not table.row_names:
-        raise FileError(str(file), expected="at least one row of transitions", found="none")
     sources, targets = table.names("from"), table.names("to")
     with placed(file, table.row_names.__getitem__):
         if "symbol" in table.columns:
@@ -89,8 +87,11 @@ def read_transition_table(
 
 
 def read_columns(file: Path, roles_of: Callable[[Sequence[str]], dict[str, int]], *, what: str) -> Columns:
-    """The columns of a CSV or Parquet table that play a role, which is asked of its header."""
-    return _read_parquet(file, roles_of) if suffix(file) == ".parquet" else _read_csv(file, roles_of, what)
+    """The columns of a CSV or Parquet table that play a role, which is asked of its header; it has a row at least."""
+    table = _read_parquet(file, roles_of) if suffix(file) == ".parquet" else _read_csv(file, roles_of, what)
+    if not table.row_names:
+        raise FileError(str(file), expected=f"at least one row in a {what}", found="none")
+    return table
 
 
 def read_header(file: Path, *, what: str) -> list[str]:
@@ -227,8 +228,6 @@ def read_channel(
     table = read_columns(
         file, lambda header: _channel_roles(header, (*_CHANNEL_ROLES, "related"), file, sentences), what=_WHAT
     )
-    if not table.row_names:
-        raise FileError(str(file), expected="at least one row", found="none")
     inputs, outputs = table.names("input"), table.names("output")
     chances = table.chances()
     for chance, where in zip(chances, table.row_names, strict=True):

@@ -35,7 +35,7 @@ def json_record(text: str, where: str) -> dict[str, object]:
     ['a', 'b']
     >>> json_record('["a"]', "line 2")
     Traceback (most recent call last):
-    symveil.errors.FileError: line 2: expected a JSON object, found another value
+    symveil.errors.FileError: line 2: expected a JSON object, found an array: in JSON Lines each line is an object
     """
     record = parse_json(text, where=where, is_line=True)
     if "\\ud" in text.lower():  # halves of characters, which make one only in pairs
@@ -46,7 +46,8 @@ def json_record(text: str, where: str) -> dict[str, object]:
                 where, expected="text of whole characters", found="half of one (a lone \\ud800 to \\udfff)"
             ) from None
     if not isinstance(record, Members):
-        raise FileError(where, expected="a JSON object", found="another value")
+        actual = "an array: in JSON Lines each line is an object" if isinstance(record, list) else "another value"
+        raise FileError(where, expected="a JSON object", found=actual)
     try:
         return read_members(record, where=where, expected="an object")
     except ModelError:  # its message names the key, which is the file's business
