@@ -108,6 +108,20 @@ def test_zones_beside_the_true_file(source: Path, tmp_path: Path) -> None:
         compare_table(source, tmp_path / "od.csv")
 
 
+def test_a_symbol_of_the_true_file_without_a_zone_is_not_named(tmp_path):
+    """It is a secret that the true file has it; a count over a public alphabet names it."""
+    source, zones, public = tmp_path / "true.csv", tmp_path / "zones.csv", tmp_path / "public.csv"
+    public.write_text("id,w\n1,a b\n")
+    zones.write_text("symbol,zone\na,x\nb,y\n")
+    sv.count_file(public, "od", epsilon=1, alphabet="ab", zones=zones, bound=1, out=tmp_path / "od.csv")
+    source.write_text("id,w\n1,a b\n2,a clinic\n")
+    with pytest.raises(sv.SymveilError, match="expected a zone for every symbol, found none for 1 of them") as raised:
+        compare_table(source, tmp_path / "od.csv", zones=zones)
+    assert "clinic" not in str(raised.value)
+    with pytest.raises(sv.SymveilError, match="found none for 'clinic'"):
+        sv.count(public, "od", epsilon=1, alphabet=["a", "b", "clinic"], zones=zones)
+
+
 def run(capsys, *arguments: object) -> tuple[int, str]:
     with pytest.raises(SystemExit) as ended:
         main([str(each) for each in arguments])

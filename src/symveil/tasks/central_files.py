@@ -113,14 +113,18 @@ def public_language(
 
 
 def symbol_zones(
-    symbols: Sequence[str], zones: str | Path | None, roads: Mapping[str, Road]
+    symbols: Sequence[str], zones: str | Path | None, roads: Mapping[str, Road], *, public: bool = True
 ) -> tuple[Indices, tuple[str, ...]]:
-    """The zone of each symbol, and the names of zones: those that have a symbol, in the order of their names."""
+    """The zone of each symbol, and the names of zones: those that have a symbol, in the order of their names.
+
+    Where symbols are those of a secret file, and not `public`, no message names one.
+    """
     _, zone_of = zones_of(zones, roads)
-    missing = [shown(symbol) for symbol in symbols if symbol not in zone_of]  # symbols are public here
+    missing = [symbol for symbol in symbols if symbol not in zone_of]
     if missing:
         others = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
-        raise InputError(f"zones: expected a zone for every symbol, found none for {missing[0]}{others}")
+        which = f"{shown(missing[0])}{others}" if public else f"{len(missing)} of them"
+        raise InputError(f"zones: expected a zone for every symbol, found none for {which}")
     names = tuple(sorted({zone_of[symbol] for symbol in symbols}))
     number = {name: index for index, name in enumerate(names)}
     return np.array([number[zone_of[symbol]] for symbol in symbols], dtype=np.int64), names

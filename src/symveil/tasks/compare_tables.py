@@ -462,5 +462,6 @@ def _zones(symbols: tuple[str, ...], places: str | Path | None, zones: str | Pat
     if places is None and zones is None:
         wanted = "the zones, or the places, that the table was counted with"
         raise ParameterError("zones", expected=wanted, found="none")
-    zone, names = symbol_zones(symbols, zones, {} if places is None else tame(read_coordinates(places)))
+    roads = {} if places is None else tame(read_coordinates(places))
+    zone, names = symbol_zones(symbols, zones, roads, public=False)
     return tuple(names[number] for number in zone.tolist())
