@@ -13,7 +13,7 @@ import pytest
 
 import symveil as sv
 from symveil.central.cells import GRID, PersonCounts, contributed_each
-from symveil.central.fit import one_thread, openblas, solved
+from symveil.central.fit import FITTED, one_thread, openblas, solved
 from symveil.central.learned import law_queries
 from symveil.central.limits import LIMITS
 from symveil.central.noise import NoisyTable
@@ -101,6 +101,25 @@ def test_more_budget_does_not_make_a_worse_town() -> None:
 @pytest.mark.soak
 def test_more_budget_does_not_make_a_worse_town_whatever_the_noise() -> None:
     require_no_worse(*town(), (1, 10, 100, 1000), tuple(range(2, 8)))
+
+
+def test_a_fit_ends_where_a_parameter_is_at_its_bound() -> None:
+    """Scaled back from units a parameter may be inside its bound by a rounding: no gradient outwards counts there."""
+    inside = 0
+    for seed in range(40):
+        dice = np.random.default_rng(seed)
+        symbols, shortest = int(dice.integers(2, 5)), int(dice.integers(1, 3))
+        longest = shortest + int(dice.integers(0, 3))
+        support = Support.of(symbols=symbols, graph=None, zone=None, shortest=shortest, longest=longest)
+        tables = {}
+        for name, cells in support.cells().items():
+            noise = 0.05 * dice.standard_normal(len(cells))
+            tables[name] = NoisyTable(values=1000 * dice.dirichlet(np.full(len(cells), 0.3)) + noise, deviation=0.05)
+        found = solved(support, tables)
+        fitted = np.abs(np.concatenate([found.parameters[name] for name in FITTED]))
+        inside += bool(((fitted < LIMITS.now.farthest) & (fitted > LIMITS.now.farthest - 1e-9)).any())
+        assert found.gradient <= LIMITS.now.tolerance and found.rounds < LIMITS.now.rounds, seed
+    assert inside >= 5
 
 
 def test_lengths_are_as_they_were_released() -> None:

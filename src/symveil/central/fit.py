@@ -33,6 +33,8 @@ FITTED = ("moves", "starts", "ends", "od")
 LOG_FITTED = ("starts", "moves", "ends")
 """Those that are fitted to the table of moves of a log, in the order of its cells."""
 _NO_SHARE = 1e-300
+_ROUNDED = 1e-12
+"""A parameter at its bound is inside it by a rounding, as a multiple of its unit: it is as far as it may go."""
 
 
 def words_in(support: Support, tables: dict[str, NoisyTable]) -> float:
@@ -163,7 +165,8 @@ class _Fit(ABC):
     def gradient(self, problem: _Problem, steps: Floats, law: Expected) -> float:
         """Its largest part in deviations of a count; a parameter as far as it may go is not counted outwards."""
         slope = problem.unit * self._slope(problem, steps, law)
-        outwards = (np.abs(steps) >= LIMITS.now.farthest) & (np.sign(slope) == -np.sign(steps))
+        farthest = LIMITS.now.farthest * (1 - _ROUNDED)
+        outwards = (np.abs(steps) >= farthest) & (np.sign(slope) == -np.sign(steps))
         return float(np.abs(np.where(outwards, 0.0, slope)).max(initial=0.0))
 
     def minimised(self, problem: _Problem, begin: Floats, **options: float) -> Floats:
