@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from symveil.models.stochastic_system import LogicalSystem, StochasticSystem
     from symveil.pictures.maps import road_map_svg
     from symveil.tasks.budgets import grant_budget, ledger_status, person_status
-    from symveil.tasks.central_files import read_counts
     from symveil.tasks.check import check_manifest
     from symveil.tasks.compare import compare
     from symveil.tasks.compare_tables import compare_table
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
     from symveil.tasks.privatize_file import privatize_file
     from symveil.tasks.symbols import position_symbols, symbols_file
     from symveil.tasks.synthesize import synthesize
+    from symveil.tasks.table_files import read_counts
     from symveil.tasks.verify import compose, privacy_curve
     from symveil.verification.audit import audit
     from symveil.verification.chain_pairs import audit_by_chain

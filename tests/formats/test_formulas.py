@@ -18,11 +18,10 @@ from symveil.formats.sequences.columns import ColumnOptions
 from symveil.formats.sequences.rows_csv import _guarded_column
 from symveil.formats.sequences.sequence_files import open_sequences
 from symveil.tasks.budgets import export_ledger, grant_budget
-from symveil.tasks.central_files import read_counts
 from symveil.tasks.check import check_manifest
 from symveil.tasks.compare_tables import compare_table
 from symveil.tasks.count import count_file
-from symveil.tasks.table_files import write_estimate
+from symveil.tasks.table_files import read_counts, write_estimate
 
 cells = st.text(st.sampled_from([*SIGNS, *"aZ0 ;,\"'|é"]), max_size=6)
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "＝1", "'=1", "''", "a=1", "plain", "1;=2", 'say "=1"', "\n=1"]

@@ -19,12 +19,12 @@ from symveil.estimation.statistics import read_statistic
 from symveil.randomness import NotPrivateSeededBits
 from symveil.studio.panels.files import AnswersPanel
 from symveil.studio.tasks.answers import answer_answers
-from symveil.tasks.central_files import read_counts
 from symveil.tasks.compare import compare
 from symveil.tasks.compare_tables import compare_table, plain_counts
 from symveil.tasks.count import count_file
 from symveil.tasks.learn_privately import learn
 from symveil.tasks.synthesize import synthesize
+from symveil.tasks.table_files import read_counts
 
 WORDS = ["a b c a", "b c", "a", "", "c c c a b", "a b c d a b c"] * 50
 EXACT = 10**9

@@ -24,10 +24,10 @@ from symveil.central.counts import GRID
 from symveil.errors import SymveilError
 from symveil.formats.manifest import manifest_path
 from symveil.randomness import NotPrivateSeededBits
-from symveil.tasks.central_files import read_counts
 from symveil.tasks.count import count_file
 from symveil.tasks.learn_privately import learn
 from symveil.tasks.synthesize import synthesize
+from symveil.tasks.table_files import read_counts
 
 ROADS = [("a", "b", 1), ("b", "c", "1/2"), ("b", "a", "1/2"), ("c", "a", 1)]
 COUNTS: dict[str, dict[str, Any]] = {

@@ -31,7 +31,8 @@ from symveil.release.central_job import queries_of
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import digest_of, digest_of_folder
-from symveil.tasks.central_files import coded_columns, floats, read_table, zones_digest
+from symveil.tasks.central_files import zones_digest
+from symveil.tasks.table_files import coded_columns, floats, read_table
 
 Loaded = TypeVar("Loaded", bound=AnyModel)
 

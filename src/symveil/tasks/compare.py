@@ -40,10 +40,10 @@ from symveil.parameters import check_names, shows_fields
 from symveil.pictures.maps import Road, tame
 from symveil.reports.page import Reported
 from symveil.reports.report import Report
-from symveil.tasks.central_files import central_manifest
 from symveil.tasks.compare_tables import HOLDER_ONLY, METRICS, Source, compared, read_both
 from symveil.tasks.parameters import FileReading
 from symveil.tasks.synthesize import what_it_is
+from symveil.tasks.table_files import central_manifest
 
 _MOST_PATTERN = 100
 _DIFFERENCES = 20

@@ -39,7 +39,8 @@ from symveil.release.private_file import PrivateFile
 from symveil.reports.page import Reported
 from symveil.reports.report import Report, Section, Table
 from symveil.storage.files import released_files
-from symveil.tasks.central_files import central_manifest, read_counts, symbol_zones
+from symveil.tasks.central_files import symbol_zones
+from symveil.tasks.table_files import central_manifest, read_counts
 
 Source = str | Path | Iterable[Word]
 

@@ -42,12 +42,12 @@ from symveil.tasks.budgets import (
     person_status,
     spent_in_units,
 )
-from symveil.tasks.central_files import central_manifest, read_counts, require_bytes
 from symveil.tasks.compare_tables import plain_counts, read_words
 from symveil.tasks.estimate import estimate
 from symveil.tasks.estimate_runs import DURATIONS
 from symveil.tasks.privatize_file import privatize_file
 from symveil.tasks.synthesize import what_it_is
+from symveil.tasks.table_files import central_manifest, read_counts, require_bytes
 
 _ANY_LENGTH = 1 << 40
 
