@@ -17,7 +17,8 @@ from edit_oracle import Channel, neighbours, words
 from symveil.calibration.edit_channel import ChannelParameters
 from symveil.errors import ParameterError, WordError
 from symveil.mechanisms.limits import LIMITS
-from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
+from symveil.randomness import Boundaries, NotPrivateSeededBits
+from symveil.randomness.limits import LIMITS as BITS
 from symveil.trellis.semirings import LOGARITHMS
 
 pytestmark = pytest.mark.usefixtures("shared_cache")
@@ -136,14 +137,14 @@ def test_long_insertions_are_drawn_on_beyond_the_first_table(set_limits):
 
 
 @pytest.mark.parametrize("filter_bits", [1, 4, 12])
-def test_the_slow_path_releases_the_same_words(filter_bits, monkeypatch):
+def test_the_slow_path_releases_the_same_words(filter_bits, monkeypatch, set_limits):
     """Widening the filter sends draws to ball arithmetic on the same bits: not one released symbol changes."""
     sources = ["abcab", "", "c", "bbbbbbb"] * 10
     fast_bits, slow_bits = NotPrivateSeededBits(9), NotPrivateSeededBits(9)
     expected = sv.EditChannel("abc", epsilon=3).release_many(sources, bits=fast_bits)
     decided = []
     real = Boundaries.resolve
-    monkeypatch.setattr(choices, "FILTER_BITS", filter_bits)
+    set_limits(BITS, filter_bits=filter_bits)
     monkeypatch.setattr(Boundaries, "resolve", lambda self, prefix, bits: decided.append(1) or real(self, prefix, bits))
     assert sv.EditChannel("abc", epsilon=3).release_many(sources, bits=slow_bits) == expected
     assert len(decided) >= {1: 100, 4: 10, 12: 0}[filter_bits]

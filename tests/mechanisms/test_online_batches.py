@@ -16,7 +16,7 @@ from symveil.mechanisms.limits import LIMITS
 from symveil.mechanisms.online import Online
 from symveil.mechanisms.online_batch import OnlineBatch, steps_to_each
 from symveil.models.markov_chain import MarkovChain
-from symveil.randomness import choices
+from symveil.randomness.limits import LIMITS as BITS
 
 LANGUAGES = {
     **OF_EACH_KIND,
@@ -48,8 +48,8 @@ def test_a_batch_draws_what_sessions_draw(name: str, steering: bool, epsilon) ->
 
 
 @pytest.mark.parametrize("name", ["dead end", "public start", "accepting states"])
-def test_also_where_the_first_bits_decide_nothing(name: str, monkeypatch) -> None:
-    monkeypatch.setattr(choices, "FILTER_BITS", 2)
+def test_also_where_the_first_bits_decide_nothing(name: str, set_limits) -> None:
+    set_limits(BITS, filter_bits=2)
     agree(sv.Online(LANGUAGES[name], epsilon=1, adjacency=1), words(LANGUAGES[name], 60))
 
 

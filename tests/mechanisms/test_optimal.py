@@ -31,7 +31,7 @@ from symveil.mechanisms.optimal_law import SolvedLaw
 from symveil.mechanisms.optimal_programme import Programme
 from symveil.models.markov_chain import MarkovChain
 from symveil.numbers.conversions import precision
-from symveil.randomness import choices
+from symveil.randomness.limits import LIMITS as BITS
 from symveil.release.batch import ReleasePlan, privatize_batch
 
 from .every_mechanism import COSTS, ROADS
@@ -404,7 +404,7 @@ def test_words_that_nothing_connects_are_said_to_be_told_apart() -> None:
     assert sv.Optimal(sv.runs(ROADS, 3), epsilon=1, adjacency=1).remarks.given_up is None
 
 
-def test_a_word_depends_on_its_own_bits_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_depends_on_its_own_bits_only(set_limits) -> None:
     family = sv.select_mechanism(runs_of_any_length(ROADS), epsilon="1/2", mechanism="optimal", adjacency=1)
     plan = ReleasePlan(mechanism=family, release_id="r", release_key=bytes(32), sequence="s", identifier="id")
     words = [list("abaca"[: number % 4]) for number in range(400)]
@@ -412,6 +412,6 @@ def test_a_word_depends_on_its_own_bits_only(monkeypatch: pytest.MonkeyPatch) ->
     whole = privatize_batch(batch, plan).column("s").to_pylist()
     pieces = [privatize_batch(batch.slice(start, 7), plan).column("s").to_pylist() for start in range(0, 400, 7)]
     assert list(itertools.chain(*pieces)) == whole
-    monkeypatch.setattr(choices, "FILTER_BITS", 2)  # the first bits hardly ever decide
+    set_limits(BITS, filter_bits=2)  # the first bits hardly ever decide
     plan = replace(plan, mechanism=pickle.loads(pickle.dumps(family)))  # noqa: S301 - our own; nothing is kept from before
     assert privatize_batch(batch, plan).column("s").to_pylist() == whole

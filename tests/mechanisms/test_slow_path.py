@@ -11,7 +11,8 @@ import pytest
 
 import symveil as sv
 from symveil.mechanisms.permute_and_flip import PermuteAndFlip
-from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
+from symveil.randomness import Boundaries, NotPrivateSeededBits
+from symveil.randomness.limits import LIMITS as BITS
 
 SEED = 20190
 
@@ -33,7 +34,7 @@ def slow_decisions(monkeypatch) -> list[int]:
 @pytest.mark.parametrize("filter_bits", [1, 4, 20])
 @pytest.mark.parametrize(("length", "size", "b", "epsilon"), [(3, 3, 2, 1), (1, 2, 1, 3), (7, 2, 3, "1/10")])
 def test_the_slow_path_releases_the_same_words(
-    variant, length, size, b, epsilon, filter_bits, monkeypatch, slow_decisions
+    variant, length, size, b, epsilon, filter_bits, set_limits, slow_decisions
 ):
     rows = 16 if isinstance(variant.make(sv.words("ab", 1), 1), PermuteAndFlip) else 80
     codes = np.arange(rows * length, dtype=np.int32).reshape(rows, length) % size
@@ -42,7 +43,7 @@ def test_the_slow_path_releases_the_same_words(
     expected = fast.release_codes(codes, bits=bits)
     assert slow_decisions == []
 
-    monkeypatch.setattr(choices, "FILTER_BITS", filter_bits)
+    set_limits(BITS, filter_bits=filter_bits)
     slow = variant.make(sv.words(range(size), length), epsilon, b)
     slow_bits = NotPrivateSeededBits(SEED)
     found = slow.release_codes(codes, bits=slow_bits)
@@ -53,9 +54,9 @@ def test_the_slow_path_releases_the_same_words(
     assert len(set(map(tuple, found.tolist()))) > 1
 
 
-def test_the_filter_decides_all_but_one_in_a_million_at_twenty_bits(monkeypatch, slow_decisions):
+def test_the_filter_decides_all_but_one_in_a_million_at_twenty_bits(set_limits, slow_decisions):
     """So the slow path is rare, not merely right: at most 2·k/2²⁰ of the draws for k cut points."""
-    monkeypatch.setattr(choices, "FILTER_BITS", 20)
+    set_limits(BITS, filter_bits=20)
     mechanism = sv.Staircase(sv.words("abc", 5), epsilon=1, adjacency=2)
     mechanism.release_codes(np.zeros((100_000, 5), dtype=np.int32), bits=NotPrivateSeededBits(1))
     assert len(slow_decisions) < 20

@@ -9,7 +9,8 @@ from scipy.stats import chi2
 
 from symveil.laws.event_law import EventLaw
 from symveil.mechanisms.timed_events import EventDraws, choose_event_law
-from symveil.randomness import NotPrivateSeededBits, RecordKey, choices
+from symveil.randomness import NotPrivateSeededBits, RecordKey
+from symveil.randomness.limits import LIMITS as BITS
 
 FALSE_ALARM = 1e-6
 """Of each chi-square test below, had it other seeds: with these it always passes or always fails."""
@@ -62,7 +63,7 @@ def test_a_first_event_without_a_wait_is_drawn_by_randomised_response():
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("filter_bits", [64, 3])
-def test_a_record_has_the_same_draw_in_any_batch_and_with_any_filter(law, filter_bits, monkeypatch):
+def test_a_record_has_the_same_draw_in_any_batch_and_with_any_filter(law, filter_bits, set_limits):
     """With 3 bits in the fast comparison nearly every draw is a tie that more bits resolve."""
     lengths = np.array([3, 0, 1, 5, 2])
     rng = np.random.default_rng(1)
@@ -70,7 +71,7 @@ def test_a_record_has_the_same_draw_in_any_batch_and_with_any_filter(law, filter
     bins = rng.integers(law.bins, size=11)
     key = RecordKey(bytes(32), "r")
     names = key.names([b"a", b"b", b"c", b"d", b"e"])
-    monkeypatch.setattr(choices, "FILTER_BITS", filter_bits)
+    set_limits(BITS, filter_bits=filter_bits)
     whole = EventDraws(law).draw(codes, bins, lengths, key.streams(names))
     ends = np.cumsum(lengths)
     for row in (4, 0, 3):

@@ -23,7 +23,8 @@ from symveil.calibration.limits import LIMITS as CALIBRATION
 from symveil.calibration.truncated_loss import BallBounds, RunBallBounds
 from symveil.errors import ParameterError, WordError
 from symveil.languages.limits import LIMITS as COUNTING
-from symveil.randomness import Boundaries, NotPrivateSeededBits, choices
+from symveil.randomness import Boundaries, NotPrivateSeededBits
+from symveil.randomness.limits import LIMITS as BITS
 
 pytestmark = pytest.mark.usefixtures("shared_cache")
 
@@ -214,13 +215,13 @@ def test_draws_follow_the_law(language, cutoff):
 
 
 @pytest.mark.parametrize("filter_bits", [1, 4, 20])
-def test_the_slow_path_releases_the_same_words(filter_bits, monkeypatch):
+def test_the_slow_path_releases_the_same_words(filter_bits, monkeypatch, set_limits):
     sources = ["abca", "", "c", "bbbb"] * 8
     fast_bits, slow_bits = NotPrivateSeededBits(9), NotPrivateSeededBits(9)
     expected = sv.TruncatedLevenshtein(sv.words_up_to("abc", 4), epsilon=3).release_many(sources, bits=fast_bits)
     decided = []
     real = Boundaries.resolve
-    monkeypatch.setattr(choices, "FILTER_BITS", filter_bits)
+    set_limits(BITS, filter_bits=filter_bits)
     monkeypatch.setattr(Boundaries, "resolve", lambda self, prefix, bits: decided.append(1) or real(self, prefix, bits))
     slow = sv.TruncatedLevenshtein(sv.words_up_to("abc", 4), epsilon=3)
     assert slow.release_many(sources, bits=slow_bits) == expected

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from symveil.randomness import BitSource, NotPrivateSeededBits, SystemBits, system_bits
-from symveil.randomness import bits as bits_module
+from symveil.randomness.limits import LIMITS as BITS
 
 
 def blocks(data: bytes) -> list[bytes]:
@@ -128,8 +128,8 @@ def test_threads_share_no_output():
     assert len(set(pieces)) == len(pieces)
 
 
-def test_a_key_is_replaced_before_it_is_worn(monkeypatch):
-    monkeypatch.setattr(bits_module, "_BYTES_PER_KEY", 64)
+def test_a_key_is_replaced_before_it_is_worn(monkeypatch, set_limits):
+    set_limits(BITS, bytes_per_key=64)
     keys = iter(bytes([number]) * 32 for number in range(1, 100))
     used = []
 

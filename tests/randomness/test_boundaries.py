@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symveil.numbers.conversions import ball
-from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits, choices
+from symveil.randomness import BitSource, Boundaries, NotPrivateSeededBits
+from symveil.randomness.limits import LIMITS as BITS
 
 
 class Fed(BitSource):
@@ -138,21 +139,21 @@ def test_a_piece_thinner_than_any_float_is_still_there():
 
 
 @pytest.mark.parametrize("kept", [1, 4, 63, 64])
-def test_a_coarser_filter_changes_no_decision_and_asks_for_no_bits(monkeypatch, kept):
+def test_a_coarser_filter_changes_no_decision_and_asks_for_no_bits(set_limits, kept):
     cuts = [Fraction(1, 7), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)]
     words = NotPrivateSeededBits(kept).words(300)
     expected = rational_cuts(cuts).pick(words, Fed()).tolist()
     assert expected == [sum(cut <= Fraction(int(word), 2**64) for cut in cuts) for word in words]
-    monkeypatch.setattr(choices, "FILTER_BITS", kept)
+    set_limits(BITS, filter_bits=kept)
     coarse = rational_cuts(cuts)
     assert coarse.pick(words, Fed()).tolist() == expected
     undecided = np.searchsorted(coarse.last, words) != np.searchsorted(coarse.first, words, side="right")
     assert undecided.any() == (kept <= 4), "the filter was not as coarse as this test needs"
 
 
-def test_the_undecided_words_are_exactly_those_whose_interval_holds_a_cut(monkeypatch):
+def test_the_undecided_words_are_exactly_those_whose_interval_holds_a_cut(set_limits):
     """All 16 leading nibbles against exact rationals, at a filter of four bits."""
-    monkeypatch.setattr(choices, "FILTER_BITS", 4)
+    set_limits(BITS, filter_bits=4)
     cuts = [Fraction(1, 5), Fraction(1, 4), Fraction(5, 9)]
     boundaries = rational_cuts(cuts)
     for nibble, rest in itertools.product(range(16), (0, 2**59, 2**60 - 1)):

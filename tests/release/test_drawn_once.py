@@ -19,7 +19,7 @@ from symveil.languages.run_weights import RunWeights
 from symveil.mechanisms.by_length import of_length
 from symveil.mechanisms.mechanism import Mechanism
 from symveil.mechanisms.selection import choose_mechanism
-from symveil.randomness import choices
+from symveil.randomness.limits import LIMITS as BITS
 from symveil.release.batch import ReleasePlan, privatize_batch
 from symveil.release.local import release_batches
 
@@ -94,9 +94,9 @@ def test_batches_of_any_size_and_order_give_the_same_words(mechanism):
     assert other != whole
 
 
-def test_also_where_the_first_bits_decide_nothing(mechanism, monkeypatch):
+def test_also_where_the_first_bits_decide_nothing(mechanism, monkeypatch, set_limits):
     """With filters of a few bits most draws ask for more, from their own record's stream."""
-    monkeypatch.setattr(choices, "FILTER_BITS", 2)
+    set_limits(BITS, filter_bits=2)
     monkeypatch.setattr(RunWeights, "margin", property(lambda _: 0.2))
     narrow = choose_mechanism(mechanism.choice, replace(mechanism.language))  # nothing that was computed before
     batch = records(9 if mechanism.name == "permute-and-flip" else 40)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symveil.randomness import NotPrivateSeededBits, choices
+from symveil.randomness import NotPrivateSeededBits
+from symveil.randomness.limits import LIMITS as BITS
 
 DRAWS = 60_000
 
@@ -41,9 +42,9 @@ def test_a_budget_wrong_by_a_fifth_is_noticed(write_out, fits, variant, wrong):
     assert not fits(observed, exact_chances(written, variant.make(written.language, wrong, 2), 15))
 
 
-def test_words_drawn_by_the_slow_path_follow_the_law(write_out, fits, one_of_each, monkeypatch):
+def test_words_drawn_by_the_slow_path_follow_the_law(write_out, fits, one_of_each, set_limits):
     """Every decision forced through ball arithmetic (docs/theory/hidden-lengths.md)."""
-    monkeypatch.setattr(choices, "FILTER_BITS", 1)
+    set_limits(BITS, filter_bits=1)
     written = write_out(1, 3)
     mechanism = one_of_each.make(written.language, 2)
     observed = released(written, mechanism, index=2, seed=5, draws=300)

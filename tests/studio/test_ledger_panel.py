@@ -7,8 +7,8 @@ from pathlib import Path
 from symveil.ledger.units import Unit
 from symveil.numbers.progress import silent
 from symveil.studio.answer import Answer
+from symveil.studio.limits import LIMITS
 from symveil.studio.panels.files import LedgerPanel
-from symveil.studio.tasks.answers import MOST_ENTRIES, MOST_PERSONS
 from symveil.tasks.budgets import grant_budget
 from symveil.tasks.privatize_file import privatize_file
 
@@ -86,7 +86,7 @@ def test_an_older_ledger_is_read_and_not_changed(tmp_path: Path) -> None:
 
 def test_long_books_are_cut_and_say_so(tmp_path: Path) -> None:
     ledger = tmp_path / "budgets.db"
-    grant_budget(ledger, "1", persons=[f"person {number}" for number in range(MOST_PERSONS + 3)])
+    grant_budget(ledger, "1", persons=[f"person {number}" for number in range(LIMITS.now.persons + 3)])
     html = ledger_answer(ledger).html()
     assert "3 more. Name a person" in html
-    assert f"{MOST_PERSONS + 3 - MOST_ENTRIES} earlier ones" in html
+    assert f"{LIMITS.now.persons + 3 - LIMITS.now.entries} earlier ones" in html

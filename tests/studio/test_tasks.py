@@ -32,6 +32,7 @@ from symveil.reports.page import section_html
 from symveil.reports.report import Picture, Section
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form
+from symveil.studio.limits import LIMITS
 from symveil.studio.page import PANELS
 from symveil.studio.panel import Panel
 from symveil.studio.panels.files import AnswersPanel, FilePanel, LedgerPanel
@@ -348,8 +349,8 @@ def test_answers_open_with_an_example_beside_its_truth() -> None:
         assert task_of(AnswersPanel)(asked, lambda *_: None).rows
 
 
-def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch) -> None:
-    monkeypatch.setattr(answers_task, "MOST_ROWS", 5)
+def test_only_the_largest_rows_are_sent_to_the_page(private_file: Path, monkeypatch, set_limits) -> None:
+    set_limits(LIMITS, rows=5)
     monkeypatch.setattr(answers_task, "SHOWN", 3)
     answer = answers(private_file, statistic="positions")
     assert len(answer.rows) == len(answer.document["rows"]) == 5 and answer.document["cells"] == 9
@@ -399,8 +400,8 @@ def averages_of(**values: str) -> Averages:
     return average_more({**ComparePanel.defaults, **values}, silent)
 
 
-def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(averages_task, "_SLICE", -1.0)  # a slice is over at once
+def test_averages_come_a_few_at_a_time_the_one_that_is_looked_at_first(tmp_path: Path, monkeypatch, set_limits) -> None:
+    set_limits(LIMITS, slice_seconds=-1.0)  # a slice is over at once
     monkeypatch.setattr(averages_task, "_averages_cache", {})
     about = {"source": "file", "model": chain_file(tmp_path), "trip": "abaa", "adjacency": "1"}
     first = averages_of(**about, epsilon="2")

@@ -37,9 +37,7 @@ from symveil.graphs.csr import Csr
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage, endless
 
-_LONGEST_LIST = 50_000  # paths from one state
 _SMALLEST_LOG2 = -600.0  # of any weight of a block: far from underflow
-_FEW_STEPS = 64
 _SETTLED = 1e-9  # relative change below which a hull is tried as an invariant one
 _WIDER = 1e-7  # by how much it is enlarged for that
 
@@ -133,7 +131,7 @@ def _affordable(counts: list[Any], block: int, virtual: int, *, from_start: bool
     lists = np.asarray(counts[block - 1].sum(axis=1)).ravel()
     if virtual >= 0:
         lists[virtual] = np.asarray(counts[block - 1].sum(axis=0)).max() if from_start else 0.0
-    if lists.max(initial=0.0) > _LONGEST_LIST:
+    if lists.max(initial=0.0) > LIMITS.now.block_list:
         return NOT, NOT
     density = [power.nnz / size for power in counts]
     touched = 2 * sum(density[i] * density[block - 1 - i] for i in range(block))
@@ -276,7 +274,7 @@ def _hull(step: Callable[[Floats, Floats, NDArray[np.bool_]], Hull], boxes: Hull
     union = _united(boxes, boxes)
     for number in range(1, steps + 1):
         boxes = step(boxes.low, boxes.high, boxes.valid)
-        tested = _FEW_STEPS <= number < steps and _is_inside(boxes, _enlarged(union, _SETTLED))
+        tested = LIMITS.now.hull_steps <= number < steps and _is_inside(boxes, _enlarged(union, _SETTLED))
         union = _united(union, boxes)
         if tested:
             candidate = _enlarged(union, _WIDER)

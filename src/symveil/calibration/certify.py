@@ -25,6 +25,7 @@ import numpy as np
 from symveil.calibration.answers import Entry, remembered
 from symveil.calibration.block_bounds import chain_boxes, loss_by_boxes
 from symveil.calibration.enumeration import is_enumerable, loss_by_enumeration
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.rates import CertifiedSearch
 from symveil.calibration.search import (
     ANY,
@@ -96,7 +97,6 @@ def loss_by_spread(weighting: Weighting, rate: Fraction, _: ProofEffort = ANY) -
 
 
 _TOLERANCE, _EVALUATIONS = Fraction(1, 2000), 8
-_SHORTEST_SHARED = 16  # symbols: a proof for so many serves all shorter words
 _MOST_PROVED = 512  # rates of all languages
 
 
@@ -154,7 +154,7 @@ def shared(weighting: Weighting) -> Weighting:
         return weighting
     if chain_boxes(weighting) is None or wide_windows(weighting) is not None:
         return weighting
-    covering = weighting.on_longer(at_least=_SHORTEST_SHARED)
+    covering = weighting.on_longer(at_least=LIMITS.now.shared_length)
     return weighting if chain_boxes(covering) is None else covering
 
 

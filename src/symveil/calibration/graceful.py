@@ -50,11 +50,7 @@ _SHORT = (1, 2, 3)  # so many differing symbols have the pairs that say up to wh
 _FIRST_BELOW = Fraction(1, 500)
 _NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pair rules out the search ends; by halves
 _COMPARED = (1, 2)  # lengths of blocks up to which words are compared, if there are such halves
-_NODES = 3000
 _MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
-_QUICK_WINDOW_WORK = 2e7  # windows × edges × steps
-_MOST_SEARCHED_WORK = 1e11  # multiplications for the blocks of one rate
-_MOST_WINDOWS = 20_000  # from each of which paths of all lengths are looked at
 
 
 def certified_graceful_rate(
@@ -135,10 +131,10 @@ class GracefulProof:
         if moves > _MOST_MOVES or moves * graph.size > _MOST_BOX_WORK:
             return -1
         window = longest_window(graph, patient=True)
-        if rows_needed(graph.back, graph.earlier, window) > _MOST_WINDOWS:
+        if rows_needed(graph.back, graph.earlier, window) > LIMITS.now.graceful_windows:
             return -1
         longest = 1
-        while longest < graph.steps and root_work(graph, longest + 1) <= _MOST_SEARCHED_WORK:
+        while longest < graph.steps and root_work(graph, longest + 1) <= LIMITS.now.graceful_work:
             longest += 1
         return longest
 
@@ -163,7 +159,7 @@ class GracefulProof:
             return False
         window = longest_window(self._graph, patient=True)
         rows = rows_needed(self._graph.back, self._graph.earlier, window)
-        return rows * len(self._graph.other) * self._graph.steps <= _QUICK_WINDOW_WORK
+        return rows * len(self._graph.other) * self._graph.steps <= LIMITS.now.graceful_quick_work
 
     def per_position(self, rate: Fraction, most: Fraction, effort: ProofEffort = ANY) -> ProvedLoss:
         """What two words lose at a rate for each position: a bound if it is at most `most`, else that is not proved.
@@ -239,7 +235,7 @@ class GracefulProof:
             result = search.largest(
                 kind,
                 target=float(target) * (1 - 2.0**-40),
-                nodes=_NODES,
+                nodes=LIMITS.now.graceful_nodes,
                 stop_at=float(target),
                 report=of_kind,
             )

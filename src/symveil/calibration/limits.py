@@ -142,6 +142,49 @@ class CalibrationLimits:
     truncated_evaluations: int = 40
     """Rates that are tried."""
 
+    shared_length: int = 16
+    """A proof for words of so many symbols serves all shorter ones."""
+    block_list: int = 50_000
+    """Paths of a block from one state."""
+    hull_steps: int = 64
+    """Steps after which a hull that hardly changes is tried as an invariant one."""
+    nodes: int = 20_000
+    """Nodes of the search for one rate."""
+    ball_pair_nodes: int = 100
+    """The same over balls: nodes of one pair."""
+    patience: int = 3
+    """Times as many nodes where boxes took long."""
+    all_rates_work: float = 2.4e11
+    """Multiplications for all rates that are tried; beyond it few are."""
+    failures: int = 4
+    """Rates in a row without a proof, nothing proved before: then nothing is."""
+    climbing_rounds: int = 12
+    """Rounds in which a pair of words is made worse."""
+    climbing_candidates: int = 4000
+    """Pairs that a round looks at."""
+    climbing_symbols: int = 100_000
+    """Positions × symbols: beyond it a pair is left as it is."""
+    climbing_words: int = 3
+    """Public words that a pair begins at."""
+    graceful_nodes: int = 3000
+    """Nodes of the search where the loss of farther words is bounded too."""
+    graceful_work: float = 1e11
+    """Multiplications for its blocks at one rate."""
+    graceful_windows: int = 20_000
+    """Windows from each of which paths of all lengths are looked at."""
+    graceful_quick_work: float = 2e7
+    """Windows × edges × steps."""
+    window_symbols: int = 12
+    """Differing symbols up to which the layers of a window are distinguished."""
+    window_positions: int = 100_000_000
+    """Pairs of windows, over all positions …"""
+    window_ratios: int = 10_000_000
+    """… and entries of one position."""
+    window_pairs: int = 4000
+    """Pairs of windows that are worth a second thread."""
+    windows: int = 3000
+    """Windows of a position."""
+
 
 LIMITS = Adjustable(CalibrationLimits())
 

@@ -31,12 +31,6 @@ from symveil.calibration.window_loops import adjacent_windows, next_boxes, next_
 from symveil.languages.run_weights import RunWeights
 from symveil.languages.runs import RunLanguage
 
-_MOST_POSITIONS = 100_000_000
-_FEW_SYMBOLS = 12
-_MANY_PAIRS = 4000
-_MOST_WINDOWS = 3000
-_MOST_RATIOS = 10_000_000
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
@@ -119,7 +113,7 @@ def window_bounds(search: WindowSearch, rate: Fraction) -> list[float | None]:
     ratio[:, 0, :] = last.alive  # no symbols left, no differences left
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         for following, layer in pairwise(search.layers):
-            parts = np.array_split(layer.pairs, 2) if len(layer.pairs) > _MANY_PAIRS else [layer.pairs]
+            parts = np.array_split(layer.pairs, 2) if len(layer.pairs) > LIMITS.now.window_pairs else [layer.pairs]
             ratios = [
                 pool.submit(
                     next_ratios, *edges, decay, slack, layer.alive, following.alive, layer.symbols,
@@ -176,7 +170,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
         cost += len(state) * size * size * 8.0 * float(np.mean(end - begin))
         work += cost
         positions += len(state) ** 2
-        many = count * (farthest + 1) * size > _MOST_RATIOS or positions > _MOST_POSITIONS
+        many = count * (farthest + 1) * size > LIMITS.now.window_ratios or positions > LIMITS.now.window_positions
         if many or work > LIMITS.now.window_pairs_work:
             return None
         pairs = np.empty((count, 2), dtype=np.int64)
@@ -188,7 +182,7 @@ def _layers(language: RunLanguage, farthest: int, width: int) -> tuple[Layer, ..
 
 def _repeats(language: RunLanguage, left: int, width: int) -> bool:
     """Whether the windows and pairs of a layer are those of the layer before, and lead to the same."""
-    if language.largest_distance <= _FEW_SYMBOLS or left < width + 2:
+    if language.largest_distance <= LIMITS.now.window_symbols or left < width + 2:
         return False
     alive = language.alive
     return all(alive[left - step] is alive[left - step - 1] for step in range(width + 2))
@@ -201,14 +195,14 @@ def _windows(language: RunLanguage, left: int, width: int) -> tuple[Integers, In
     now = origin
     read = np.empty((len(origin), 0), dtype=np.int64)
     for step in range(width):
-        if graph.degrees[now].sum() > 50 * _MOST_WINDOWS:
+        if graph.degrees[now].sum() > 50 * LIMITS.now.windows:
             return None
         row, edge = graph.expand(now)
         good = language.alive[left - step - 1][graph.target[edge]]
         row, edge = row[good], edge[good]
         read = np.column_stack([read[row], graph.symbol[edge].astype(np.int64)])
         origin, now = origin[row], graph.target[edge].astype(np.int64)
-        if len(now) > _MOST_WINDOWS:
+        if len(now) > LIMITS.now.windows:
             return None
     return origin, np.ascontiguousarray(read)
 
@@ -249,10 +243,10 @@ def _least_differences(language: RunLanguage, farthest: int) -> list[Integers] |
     layers, least = [now], now.copy()
     for _ in range(symbols):
         before, now = now, differences_after(now, graph.source, graph.target.astype(np.int64), differ, farthest + 1)
-        if symbols <= _FEW_SYMBOLS:
+        if symbols <= LIMITS.now.window_symbols:
             layers.append(now)
             continue
         least = np.minimum(least, now)
         if np.array_equal(before, now):  # and so for ever
             break
-    return layers if symbols <= _FEW_SYMBOLS else [least] * (symbols + 1)
+    return layers if symbols <= LIMITS.now.window_symbols else [least] * (symbols + 1)

@@ -34,10 +34,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from symveil.errors import ParameterError
+from symveil.randomness.limits import LIMITS
 
 _BLOCK_BYTES = 16
-# A key is replaced long before AES-CTR output could be told from random bits.
-_BYTES_PER_KEY = 1 << 36
 
 
 class BitSource(ABC):
@@ -104,7 +103,7 @@ class _Keystream:
 
     def __init__(self, key: bytes) -> None:
         self._cipher: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(_BLOCK_BYTES))).encryptor()
-        self.bytes_left = _BYTES_PER_KEY
+        self.bytes_left = LIMITS.now.bytes_per_key
 
     def fill(self, size: int) -> NDArray[np.uint8]:
         self.bytes_left -= size

@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from symveil.errors import ParameterError
 from symveil.numbers.conversions import precision, scaled_floor
 from symveil.randomness.bits import BitSource
-
-# How many leading bits the fast comparison may use; tests lower it to force the slow path.
-FILTER_BITS = 64
+from symveil.randomness.limits import LIMITS
 
 
 class Boundaries:
@@ -49,7 +47,7 @@ class Boundaries:
     def __init__(self, cut_points: Callable[[], Sequence[arb]], *, width: int = 64) -> None:
         self._cut_points = cut_points
         self.width = width
-        filter_bits = min(width, FILTER_BITS)
+        filter_bits = min(width, LIMITS.now.filter_bits)
         spare = width - filter_bits
         with precision(filter_bits + 64):
             ends = [scaled_floor(point, filter_bits) for point in cut_points()]

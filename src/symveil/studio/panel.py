@@ -30,12 +30,12 @@ from symveil.randomness import new_token
 from symveil.studio.answer import Answer
 from symveil.studio.forms import Form, Scale
 from symveil.studio.guard import LARGEST_UPLOAD
+from symveil.studio.limits import LIMITS
 from symveil.studio.worker import FIRST_PHASE, BrokenError, StoppedError, Studio, Task, TaskHandle, Worker
 
 _HANDLE = re.compile(r"[A-Za-z0-9_-]{10,40}")
 _NOT_PLAIN = re.compile(r"[^\w. ()-]+")
 _LONGEST_NAME = 60  # characters, of up to four bytes each: a file system takes 255
-_MOST_FILES = 200
 
 
 def add_upload_route(app: FastAPI, studio: Studio) -> None:
@@ -46,8 +46,10 @@ def add_upload_route(app: FastAPI, studio: Studio) -> None:
         name = _plain(request.headers.get("x-file-name", ""))
         folder = studio.uploads
         folder.mkdir(mode=0o700, exist_ok=True)
-        if sum(1 for _ in folder.iterdir()) >= _MOST_FILES:
-            return JSONResponse({"error": f"at most {_MOST_FILES} files a session; start the studio again"}, 409)
+        if sum(1 for _ in folder.iterdir()) >= LIMITS.now.session_files:
+            return JSONResponse(
+                {"error": f"at most {LIMITS.now.session_files} files a session; start the studio again"}, 409
+            )
         handle = new_token(16)
         own = folder / handle
         own.mkdir(mode=0o700)

@@ -24,11 +24,7 @@ from symveil.calibration.weighting import Weighting
 from symveil.laws.guarantee import How
 
 _TOLERANCE = 2e-3  # of ε: how close what is proved and what is found need to come where a block is above its share
-_MOST_NODES = 20_000
 _NODE_WORK = (1.2e7, 2.5e8)  # edges × phases × nodes of one kind of block, if no number of nodes is given; for b > 2
-_ALL_RATES_WORK = 2.4e11
-_NODES_OF_A_PAIR = 100
-_PATIENCE = 3  # times as many nodes where boxes took long
 _LARGEST_RATE = 100
 _MOST_LEVELS = 32_000  # different costs: the compiled loops number them in 16 bits
 MOST_EVALUATIONS = 12
@@ -76,14 +72,14 @@ def searched_loss(weighting: Weighting, rate: Fraction, effort: ProofEffort = AN
         window = longest_window(graph, patient=effort.patient) if effort.window is None else effort.window
         search = BlockSearch(graph, weighting.adjacency, largest_step=step, window=window)
         work = _NODE_WORK[weighting.farthest > 2] / (len(graph.other) * graph.phases + 1)
-        work *= _PATIENCE if effort.patient else 1
-        nodes = min(_MOST_NODES, max(200, int(work))) if nodes is None else nodes
+        work *= LIMITS.now.patience if effort.patient else 1
+        nodes = min(LIMITS.now.nodes, max(200, int(work))) if nodes is None else nodes
     else:
         near = None if weighting.with_shorter else balls_within(graph, effort.radius)
         if near is None:
             return ProvedLoss(classic, "classic")
         search = LocalSearch(graph, weighting.adjacency, near, largest_step=step)
-        nodes = _NODES_OF_A_PAIR if nodes is None else nodes
+        nodes = LIMITS.now.ball_pair_nodes if nodes is None else nodes
     return _searched(weighting, rate, search, classic, replace(effort, nodes=nodes))
 
 
@@ -113,7 +109,7 @@ def rates_that_can_be_tried(weighting: Weighting) -> int:
             return 0
         return {1: MOST_EVALUATIONS, 2: SOME_EVALUATIONS}.get(weighting.farthest, FEW_EVALUATIONS)
     work = root_work(graph, weighting.adjacency)
-    if work > _ALL_RATES_WORK / MOST_EVALUATIONS:
+    if work > LIMITS.now.all_rates_work / MOST_EVALUATIONS:
         return FEW_EVALUATIONS
     return MOST_EVALUATIONS
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symveil.calibration.answers import remembered
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import rounded_down
 from symveil.calibration.weighting import Weighting
 from symveil.languages.costs import INFINITE
@@ -28,11 +29,6 @@ from symveil.numbers.progress import listener, silent
 
 Floats = NDArray[np.float64]
 Pair = tuple[Codes, Codes]
-
-_ROUNDS = 12
-_MOST_CANDIDATES = 4000
-_MOST_SYMBOLS = 100_000  # positions × symbols: beyond, a pair is left as it is
-_PUBLIC_WORDS = 3
 
 
 def pair_losses(weighting: Weighting, rate: Fraction, words: Codes, others: Codes) -> Floats:
@@ -64,7 +60,9 @@ def worse_pair(weighting: Weighting, rate: Fraction, pair: Pair) -> tuple[float,
     """A pair that loses at least as much as this one, found by changing a symbol at a time, and what it loses."""
     language = weighting.language
     best = float(pair_losses(weighting, rate, pair[0][None, :], pair[1][None, :])[0])
-    for _ in range(_ROUNDS if language.length * len(language.alphabet) <= _MOST_SYMBOLS else 0):
+    for _ in range(
+        LIMITS.now.climbing_rounds if language.length * len(language.alphabet) <= LIMITS.now.climbing_symbols else 0
+    ):
         words, others = _changed(language, pair, weighting.adjacency)
         if not len(words):
             break
@@ -91,7 +89,7 @@ def pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
 
 @remembered(16)  # first the choice of a mechanism needs them, then its certificate
 def _pairs_of_public_words(weighting: Weighting, rate: Fraction) -> list[Pair]:
-    words = public_words(weighting.language, _PUBLIC_WORDS)
+    words = public_words(weighting.language, LIMITS.now.climbing_words)
     progress = listener("looking for words that lose much") or silent
     pairs = []
     for number, word in enumerate(words):
@@ -149,7 +147,7 @@ def _changed(language: RunLanguage, pair: Pair, adjacency: int) -> tuple[Codes, 
     )
     differ = (words != others).sum(axis=1)
     near = (differ > 0) & (differ <= adjacency)
-    return words[near][:_MOST_CANDIDATES], others[near][:_MOST_CANDIDATES]
+    return words[near][: LIMITS.now.climbing_candidates], others[near][: LIMITS.now.climbing_candidates]
 
 
 def is_feasible(language: RunLanguage, codes: Codes) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from symveil.calibration.costs.loss import (
 )
 from symveil.calibration.costs.pairs import Pair, is_feasible, pairs_of_public_words, worse_pair
 from symveil.calibration.enumeration import is_enumerable
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.rates import CertifiedSearch
 from symveil.calibration.search import CertifiedRate, ProofEffort, ProvedLoss, rounded_down
 from symveil.calibration.weighting import Weighting
@@ -38,7 +39,6 @@ _NEXT_TO, _FEW_NODES = Fraction(1, 1000), 50
 _CLOSE_ENOUGH = Fraction(1, 8)  # a proved rate that is so close to the limit is not worth more minutes
 _FAR = Fraction(3, 2)  # a bound beyond so many budgets says nothing about where to go on
 _FARTHER = Fraction(3)  # how much farther away the next rate is tried when a proof fails
-_MOST_FAILURES = 4  # in a row, nothing proved before: then nothing is
 _MANY_EDGES, _MOST_PAIRS = 20_000, 2  # pairs of large graphs that are looked at again at other rates
 _MOST_STALLED, _LITTLE = 2, Fraction(5, 4)  # as many that nothing was learned from; one where so little can be won
 _HARDLY_WORTH = Fraction(3, 2)  # times the classic rate can be won at most: not worth minutes where one proof failed
@@ -183,7 +183,7 @@ class _BlockSearch(CertifiedSearch):
         Boxes are wider at smaller rates: where a bound is still the triangle inequality's after all nodes are spent,
         smaller rates, which have less to win, fare no better.
         """
-        return self.best is None and (self._failures >= _MOST_FAILURES or self._learns_nothing())
+        return self.best is None and (self._failures >= LIMITS.now.failures or self._learns_nothing())
 
     def _learns_nothing(self) -> bool:
         return self._stalled >= (1 if self.ruled_out() <= _LITTLE * self.classic else _MOST_STALLED)

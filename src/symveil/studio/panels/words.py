@@ -15,11 +15,12 @@ from symveil.mechanisms.choice import names
 from symveil.numbers.rationals import exact
 from symveil.studio.answer import Answer, card
 from symveil.studio.forms import DEFAULTS, FIELDS, FILES, Form, Scale, mechanism_field
+from symveil.studio.limits import LIMITS
 from symveil.studio.panel import Panel, Values, working
 from symveil.studio.tasks.compare import Averages, answer_compare, average_more
 from symveil.studio.tasks.release import answer_at_once, answer_release, timed_answer
 from symveil.studio.tasks.subject import EXAMPLE_ADJACENCY, MOST_ADJACENCY
-from symveil.studio.tasks.trip_map import MOST_SAMPLES, answer_map
+from symveil.studio.tasks.trip_map import answer_map
 from symveil.studio.worker import BrokenError, StoppedError, TaskHandle
 
 SUBJECT_DEFAULTS = {
@@ -248,7 +249,7 @@ class MapPanel(PreparingPanel):
     files = FILES | {"model", "coordinates"}
     scales: ClassVar = {
         "epsilon": Scale.of("0.1", "10", "0.1"),
-        "samples": Scale.of("1", str(MOST_SAMPLES), "1"),
+        "samples": Scale.of("1", str(LIMITS.now.samples), "1"),
     }
 
     def fields(self, form: Form) -> Iterator[str]:

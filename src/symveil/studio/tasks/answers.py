@@ -33,6 +33,7 @@ from symveil.randomness import NotPrivateSeededBits
 from symveil.release.central_job import queries_of
 from symveil.reports.report import Facts, Headline, Listing, Marked, Part, Picture, Report, Section, Share, Table, Text
 from symveil.studio.answer import Answer
+from symveil.studio.limits import LIMITS
 from symveil.tasks.budgets import (
     grant_budget,
     history_report,
@@ -50,10 +51,6 @@ from symveil.tasks.synthesize import what_it_is
 from symveil.tasks.table_files import central_manifest, read_counts, require_bytes
 
 _ANY_LENGTH = 1 << 40
-
-MOST_ROWS = 20_000
-"""Of what is downloaded."""
-_SHOWN_BESIDE = 12
 
 
 def answer_answers(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -159,7 +156,7 @@ def _beside(answer: Answer) -> tuple[Section, ...]:
         rows.append((" → ".join(cell), f"{true[cell]:,}", *numbers))
     sentence = Text(f"{covered} of {len(rows)} intervals cover the true count.")
     columns = ("row", "true", "in the private file", "estimate", "low", "high")
-    return (Section("Beside the truth", (sentence, Table.from_rows(columns, rows[:_SHOWN_BESIDE]))),)
+    return (Section("Beside the truth", (sentence, Table.from_rows(columns, rows[: LIMITS.now.rows_beside]))),)
 
 
 def table_answer(table: NamedTable, places: str, about: Section, heading: str, title: str, method: str) -> Answer:
@@ -169,14 +166,14 @@ def table_answer(table: NamedTable, places: str, about: Section, heading: str, t
     """
     listing, *others = table.report(SHOWN).sections
     first, _, covers = listing.heading.partition("\n")
-    more = f"; the {MOST_ROWS:,} largest can be downloaded" if len(table) > MOST_ROWS else ""
+    more = f"; the {LIMITS.now.rows:,} largest can be downloaded" if len(table) > LIMITS.now.rows else ""
     row_by_row = Section("Row by row", (*listing.parts, Text(f"{first}{more}; {covers}.", "quiet")))
     svg = table.to_svg(read_coordinates(places) if places else None)
     picture = Picture(svg, table.statistic.replace(":", "-"), large=True)
-    listed = table.largest(MOST_ROWS).table
+    listed = table.largest(LIMITS.now.rows).table
     return Answer(
         report=Report(title=title, sections=(Section(heading, (picture,)), row_by_row, *others, about)),
-        document=table.document(MOST_ROWS),
+        document=table.document(LIMITS.now.rows),
         columns=tuple(listed.column_names),
         rows=tuple(zip(*(column.to_pylist() for column in listed.columns), strict=True)),
         marks=(("statistic", table.statistic), ("rows", str(len(table))), ("method", method)),
@@ -298,9 +295,6 @@ def central_promise(document: dict[str, Any], *lead: Text) -> Section:
     return Section("What is promised", (*lead, Text(loss), Table.from_rows(columns, rows)))
 
 
-MOST_PERSONS, MOST_ENTRIES = 100, 50
-
-
 def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
     """The Ledger panel; `address` is the ledger that the studio was started with."""
     ledger = values["ledger"] or values["address"]
@@ -309,7 +303,7 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
     named(progress, "Reading the ledger")(0, None)
     totals = ledger_status(ledger)
     person = values["person"].strip()
-    accounts = [person_status(ledger, person)] if person else ledger_accounts(ledger, most=MOST_PERSONS)
+    accounts = [person_status(ledger, person)] if person else ledger_accounts(ledger, most=LIMITS.now.persons)
     entries = ledger_history(ledger, person or None)
     return Answer(
         report=Report(
@@ -323,7 +317,7 @@ def answer_ledger(values: Mapping[str, str], progress: Progress) -> Answer:
         document={
             "status": totals.document(),
             "accounts": [each.document() for each in accounts],
-            "entries": [entry.document() for entry in entries[-MOST_ENTRIES:]],
+            "entries": [entry.document() for entry in entries[-LIMITS.now.entries :]],
         },
         columns=("person", "granted", "spent", "left", "units"),
         rows=tuple((each.person, each.granted, each.spent, each.left, spent_in_units(each)) for each in accounts),
@@ -415,7 +409,7 @@ def _used(account: Account) -> float:
 
 
 def _history(entries: list[Entry]) -> Section:
-    shown = entries[-MOST_ENTRIES:][::-1]
+    shown = entries[-LIMITS.now.entries :][::-1]
     (section,) = history_report(shown).sections
     more = len(entries) - len(shown)
     earlier = (Text(f"The newest first; {more:,} earlier ones.", "quiet"),) if more > 0 else ()

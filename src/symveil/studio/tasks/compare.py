@@ -23,6 +23,7 @@ from symveil.numbers.rationals import counted, factor, percent, share_of_symbols
 from symveil.pictures.charts import Band, Curve, curves_chart
 from symveil.reports.report import Marked, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
+from symveil.studio.limits import LIMITS
 from symveil.studio.tasks.subject import (
     Subject,
     adjacency_of,
@@ -172,8 +173,6 @@ def _numbers(curves: tuple[ErrorCurve, ...], here: int, length: int) -> Section:
     return Section(f"At ε = {float(EPSILONS[here]):g}", (Table.from_rows(columns, rows),))
 
 
-_SLICE = 1.0  # seconds, after which the worker looks for other questions
-
 _averages_cache: dict[tuple[Language, Adjacency, str], dict[Fraction, PublicAverages]] = {}
 """Those of the last language and adjacency, and of what is kept beyond it."""
 
@@ -221,7 +220,7 @@ def average_more(values: Mapping[str, str], progress: Progress) -> Averages:
         choice = read_choice(spelled(epsilon), adjacency=adjacency, beyond=beyond, public_start=language.public_start)
         known[epsilon] = average_over_model(choose_mechanism(choice, language))
         tell(len(known), len(EPSILONS))
-        if time.monotonic() - began > _SLICE:
+        if time.monotonic() - began > LIMITS.now.slice_seconds:
             break
     rows = [known[epsilon] for epsilon in EPSILONS if epsilon in known]
     return Averages(

@@ -33,6 +33,7 @@ from symveil.pictures.charts import Cell, heat_grid_chart
 from symveil.pictures.svg import to_svg
 from symveil.reports.report import Facts, Headline, Part, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
+from symveil.studio.limits import LIMITS
 from symveil.studio.tasks.subject import (
     AT_ONCE,
     Subject,
@@ -48,10 +49,7 @@ from symveil.studio.tasks.subject import (
 from symveil.tasks.explain import Explanation, explain_word
 from symveil.tasks.release import WordRelease, release_word
 
-MOST_STATES = 30
-"""More than these on one picture cannot be read on a screen."""
 _MOST_COLUMNS, _MOST_ROWS = 26, 16
-_SEEN = 5e-4
 
 Language = FreeLanguage | RunLanguage
 
@@ -64,9 +62,9 @@ def trellis_svg(language: Language, codes: tuple[int, ...], distance: int) -> st
         automaton = hamming_automaton(
             decode(row, language.alphabet, like=()), alphabet=language.alphabet, exactly=distance
         )
-        return automaton.to_svg() if automaton.state_count <= MOST_STATES else None
+        return automaton.to_svg() if automaton.state_count <= LIMITS.now.states else None
     try:
-        return to_svg(product_diagram(language.runs, row, exactly=distance, most_states=MOST_STATES))
+        return to_svg(product_diagram(language.runs, row, exactly=distance, most_states=LIMITS.now.states))
     except TooLargeError:
         return None
 
@@ -81,7 +79,7 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
     through, errs = _grid(language, codes).mixed(law)
     length = language.length
     columns = np.unique(np.linspace(0, length, min(length + 1, _MOST_COLUMNS)).round().astype(int))
-    highest = int(np.max(np.nonzero((through >= _SEEN).any(axis=0))[0], initial=0))
+    highest = int(np.max(np.nonzero((through >= LIMITS.now.seen).any(axis=0))[0], initial=0))
     rows = range(min(highest, _MOST_ROWS - 1) + 1)
     cells = [
         Cell(
@@ -94,7 +92,7 @@ def grid_svg(language: Language, codes: tuple[int, ...], law: NDArray[np.float64
         )
         for index, position in enumerate(columns.tolist())
         for errors in rows
-        if errors <= position and through[position, errors] >= _SEEN
+        if errors <= position and through[position, errors] >= LIMITS.now.seen
     ]
     return heat_grid_chart(
         cells,
@@ -120,7 +118,6 @@ def _hint(position: int, errors: int, through: float, errs: float, length: int) 
     return text if position == length else f"{text}; the next one is changed with probability {errs:.4g}"
 
 
-SHOWN_WORDS = 10
 PROVING = "Proving the guarantee; the first time on a machine this can take minutes"
 CHOOSING = "Choosing the mechanism by its public error"
 GUESSING = "Playing an attacker who knows the public model"
@@ -140,7 +137,7 @@ def answer_release(values: Mapping[str, str], progress: Progress) -> Answer:
     explanation = explain_word(subject.word, mechanism, bounded=False)  # Compare has the bound; here a slider moves
     explanation = replace(explanation, attacker=view_of_attacker(explanation.mechanism, values, progress))
     named(progress, "Drawing private versions")(0, None)
-    released = release_word(subject.word, mechanism, count=SHOWN_WORDS, thin=True)
+    released = release_word(subject.word, mechanism, count=LIMITS.now.words, thin=True)
     law = explanation.law
     # short words stand beside the law
     short = sum(len(str(symbol)) + len(subject.shown_separator) for symbol in subject.word) <= _LONG_WORD
@@ -261,7 +258,7 @@ def _words(subject: Subject, released: WordRelease, metric: Metric, *, half: boo
         columns = ("private version (new symbols underlined, · where some are gone)", "length")
         rows = [(marked_edits(subject.word, word, separator), str(len(word))) for word in released.released]
     what = "A typical word of the public model" if subject.typical else "Your word"
-    once = f"All {SHOWN_WORDS} together would cost ε = {epsilon_text(released.total_epsilon)}."
+    once = f"All {LIMITS.now.words} together would cost ε = {epsilon_text(released.total_epsilon)}."
     parts = (
         Text(f"{what}:", "quiet"),
         Text(marked_word(subject.word, subject.word, separator), "word true"),
@@ -275,7 +272,7 @@ def _automaton(subject: Subject, explanation: Explanation, wanted: str) -> tuple
     if explanation.mechanism.metric == "hamming":
         return (_trellis(subject, explanation, wanted),)
     automaton = levenshtein_automaton(subject.word, _EDITS_DRAWN, alphabet=subject.language.alphabet)
-    if automaton.state_count > MOST_STATES or len(subject.language.alphabet) > MOST_STATES:
+    if automaton.state_count > LIMITS.now.states or len(subject.language.alphabet) > LIMITS.now.states:
         return ()
     explained = "The Levenshtein automaton of the word: a state has read some symbols and made some edits."
     return (Section("The words one edit away", (Text(explained), _automaton_picture(automaton.to_svg()))),)

@@ -33,6 +33,7 @@ from symveil.numbers.rationals import factor
 from symveil.reports.report import Marked, Report, Section, Text
 from symveil.studio.answer import Answer
 from symveil.studio.forms import choice_of
+from symveil.studio.limits import LIMITS
 from symveil.tasks.doubts import attacker_facts, doubts, guarantee_in_words, hides_little, promise_in_words
 
 Loaded = TypeVar("Loaded")
@@ -50,8 +51,6 @@ EXAMPLE_ADJACENCY = 2
 AT_ONCE = "at_once"
 """A form with this value asks for what can be shown at once: at the published rate, for which nothing is proved."""
 _TYPICAL_LENGTHS = (10, 5, 3, 2, 1)
-_LONGEST = 2000
-"""Symbols of a word: a page is for looking at words, files are for long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +129,8 @@ def _free_subject(alphabet: str, text: str, separator: str) -> Subject:
 
 
 def _check_length(length: int) -> None:
-    if length > _LONGEST:
-        raise ParameterError("word", expected=f"at most {_LONGEST} symbols on this page", found=f"{length}")
+    if length > LIMITS.now.symbols:
+        raise ParameterError("word", expected=f"at most {LIMITS.now.symbols} symbols on this page", found=f"{length}")
 
 
 @lru_cache(maxsize=8)

@@ -19,6 +19,7 @@ from symveil.parameters import read_whole
 from symveil.pictures.maps import Road, covers_most, road_map_svg
 from symveil.reports.report import Headline, Marked, Picture, Report, Section, Table, Text
 from symveil.studio.answer import Answer
+from symveil.studio.limits import LIMITS
 from symveil.studio.tasks.release import CHOOSING, PROVING, edits_made, view_of_attacker
 from symveil.studio.tasks.subject import (
     File,
@@ -33,9 +34,7 @@ from symveil.studio.tasks.subject import (
 )
 from symveil.tasks.release import ReleasedTrip, released_trips, require_coordinates
 
-MOST_SAMPLES = 6
 _NOTICE = "the true trip is left out; how many roads were changed is known from it: for its holder only"
-_WHOLE_MAP = 150  # roads that can still be told apart on one picture
 
 
 def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
@@ -49,7 +48,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     named(progress, CHOOSING)(0, None)
     mechanism, published = read_quick_mechanism(values, subject)
     named(progress, PROVING)(0, None)
-    count = max(1, min(MOST_SAMPLES, read_whole("samples", values["samples"])))
+    count = max(1, min(LIMITS.now.samples, read_whole("samples", values["samples"])))
     hides_lengths = mechanism.metric == "levenshtein"
     naive = _without_roads(values, mechanism) if hides_lengths else None
     released, ignorant = released_trips(model, subject.word, mechanism, count=count, ignorant=naive)
@@ -58,7 +57,7 @@ def answer_map(values: Mapping[str, str], progress: Progress) -> Answer:
     trip = tuple(map(str, subject.word))
     # on a large map one looks at the part that is driven, and at the whole of it beside
     driven = {*trip, *(str(road) for each in released for road in each.roads)}
-    around = set() if len(roads) <= _WHOLE_MAP or covers_most(roads, driven) else driven
+    around = set() if len(roads) <= LIMITS.now.map_roads or covers_most(roads, driven) else driven
     guarantee = mechanism.guarantee
     feasible = sum(each.feasible for each in released)
     driven_trips = f"**{feasible} of {count}** private trips below can be driven: all of their turns exist, because "
