@@ -14,7 +14,7 @@ class RandomnessLimits:
     filter_bits: int = 64
     """Leading bits that the fast comparison uses; with fewer the exact one decides more often, and the same."""
     bytes_per_key: int = 1 << 36
-    """A key is replaced long before AES-CTR output could be told from random bits."""
+    """A key is replaced long before AES-CTR output could be distinguished from random bits."""
 
 
 LIMITS = Adjustable(RandomnessLimits())
