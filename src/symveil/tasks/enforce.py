@@ -322,7 +322,7 @@ def _sensitive_section(sensitive: list[dict[str, Any]] | None, count: int | None
     rows = []
     for each in sensitive[:_MOST_STRINGS]:
         listed = each["substitutes"][:_MOST_SUBSTITUTES]
-        shown = [f"{' '.join(other['observation'])} {_number_text(other['given'])}" for other in listed]
+        shown = [f"{' '.join(other['observation'])} ({_number_text(other['given'])})" for other in listed]
         more = each["substitute_count"] - len(shown)
         shown += [f"and {more} more"] if more > 0 else []
         rows.append((" ".join(each["observation"]), _probability(each["probability"]), "; ".join(shown)))
