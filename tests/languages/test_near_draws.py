@@ -184,3 +184,32 @@ def test_near_states_do_not_grow_with_the_model() -> None:
     assert near(1_000) == near(100_000) == (sum(steps + 1 for steps in range(1, 9)), 0)
     few, most = near(12)
     assert few == 2 + 3 + 4 and most == 5
+
+
+def test_free_rooms_are_few_and_serve_the_next_words(set_limits) -> None:
+    """Two threads at once have two rooms; beyond the limit those that were free the longest are given up."""
+    set_limits(LIMITS, near_edge=0.0)
+    generator = np.random.default_rng(5)
+    language = RunLanguage(graph=network(generator, 60, None), length=5)
+    words = some_words(language, generator, 3)
+    several = [RunWeights(language=language, rate=Fraction(rate)) for rate in (1, 2, 3)]
+    values = several[0].loops.values
+    assert values == 6 * 61
+    set_limits(LIMITS, layer_values_at_once=2 * values)
+
+    def drawn() -> list[object]:
+        return [draw_rows(each, words, NotPrivateSeededBits(1)).tolist() for each in several]
+
+    first = drawn()
+    assert [len(each.loops.rooms) for each in several] == [0, 1, 1]
+    own = next(iter(several[2].loops.rooms.values()))
+    assert several[2].loops.take_room() is own
+    other = several[2].loops.take_room()
+    assert other is not own and not several[2].loops.rooms
+    for room in (own, other):
+        several[2].loops.give_back(room)
+    assert [len(each.loops.rooms) for each in several] == [0, 0, 2]
+    assert drawn() == first
+    set_limits(LIMITS, layer_values_at_once=0)
+    assert drawn() == first
+    assert not any(each.loops.rooms for each in several)

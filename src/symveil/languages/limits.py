@@ -75,7 +75,7 @@ class LanguageLimits:
     near_share: int = 4
     """One state in so many, at most, is looked at one by one as near to a word; where more are, all are."""
     layer_values_at_once: int = 1 << 25
-    """All layers of V that are drawn from at once, those of all threads: a quarter of a GiB."""
+    """All layers of V that are drawn from at once, those of all threads, and all that are free: a quarter of a GiB."""
     lane_phase: float = 2.0
     near_edge: float = 3.0
     near_phase: float = 6.0

@@ -187,8 +187,7 @@ def _draw_near(
         draw_near(sorted_codes[part], sorted_words[part], drawn[part], sure[part], room, *margins, smallest)
         loops.give_back(room)
 
-    values = (weights.language.length + 1) * weights.graph.state_count * weights.costs.phases
-    _in_threads(run, codes, most=LIMITS.now.layer_values_at_once // values)
+    _in_threads(run, codes, most=LIMITS.now.layer_values_at_once // loops.values)
     if drawn is not released:
         released[order], decided[order] = drawn, sure
 

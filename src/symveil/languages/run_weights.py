@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -35,9 +34,10 @@ from symveil.errors import ParameterError, TooLargeError
 from symveil.graphs.csr import Reordered, offsets
 from symveil.languages.costs import INFINITE, Cost, hamming
 from symveil.languages.draw_loops import Edges, Levels, Sums
+from symveil.languages.draw_rooms import DrawLoops
 from symveil.languages.graph import Arrivals, WordGraph
 from symveil.languages.limits import LIMITS
-from symveil.languages.near_loops import Behind, Room, count_near
+from symveil.languages.near_loops import Behind, count_near
 from symveil.languages.run_counts import RunNeighbours
 from symveil.languages.runs import RunLanguage
 from symveil.models.alphabet import Codes
@@ -130,31 +130,6 @@ def _ways_to_end(graph: WordGraph) -> NDArray[np.int64]:
     return np.bincount(graph.source, weights=graph.accepting[graph.target], minlength=graph.state_count).astype(
         np.int64
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawLoops:
-    """What compiled draws read of some weights, and rooms that no thread is using."""
-
-    edges: Any
-    levels: Any
-    sums: Any
-    behind: Any
-    length: int
-    states: int
-    rooms: list[Any]
-
-    def take_room(self) -> Any:
-        """A room for values near words, for one thread."""
-        try:
-            return self.rooms.pop()
-        except IndexError:
-            most_near = self.states // LIMITS.now.near_share + 1
-            return Room(self.length, most_near, self.edges, self.levels, self.sums, self.behind)
-
-    def give_back(self, room: Any) -> None:
-        """A room is free again; the values beside no word that it has serve the next words."""
-        self.rooms.append(room)
 
 
 # Doubles reach from 2^−1074 to 2^1023; both ends are kept well away from.
@@ -342,7 +317,7 @@ class RunWeights:
             ),
             length=self.language.length,
             states=graph.state_count,
-            rooms=[],
+            phases=costs.phases,
         )  # fmt: skip
 
     @computed_once
