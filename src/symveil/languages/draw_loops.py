@@ -128,6 +128,7 @@ class Layers(Values):
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
 def _summed_over_edges(
     first: Ints, reached: IntTable, edge_weight: Floats, is_weighted: cython.bint, weight: cython.double,
@@ -155,6 +156,7 @@ def _summed_over_edges(
 
 @cython.cfunc
 @cython.nogil
+@cython.inline
 @cython.exceptval(check=False)
 def _worth_of_arrivals(
     arrival_target: Ints, arrival_symbol: Ints, level_of: IntTable, step_weight: FloatTable, next_phase: IntTable,
