@@ -128,7 +128,6 @@ class Layers(Values):
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
 @cython.exceptval(check=False)
 def _summed_over_edges(
     first: Ints, reached: IntTable, edge_weight: Floats, is_weighted: cython.bint, weight: cython.double,
