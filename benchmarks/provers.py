@@ -33,6 +33,7 @@ from fractions import Fraction
 
 import symveil as sv
 from benchmarks.shanghai import trips_and_chain
+from symveil.calibration.affordable import is_compared_by_halves
 from symveil.calibration.answers import remembered
 from symveil.calibration.block_bounds import loss_by_boxes
 from symveil.calibration.calibrate import calibrated_rate
@@ -40,7 +41,6 @@ from symveil.calibration.certify import loss_by_spread
 from symveil.calibration.costs.loss import searched_loss
 from symveil.calibration.costs.rates import certify_cost
 from symveil.calibration.halves.rates import rate_by_halves
-from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.rates import Prover
 from symveil.calibration.search import ANY, ProofEffort, ProvedLoss, largest_rate
 from symveil.calibration.weighting import Weighting

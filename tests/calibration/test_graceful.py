@@ -20,6 +20,7 @@ from graceful_oracle import MOST_WORDS, GracefulCase, random_graceful_case
 
 import symveil as sv
 from symveil.calibration import detours
+from symveil.calibration.affordable import splits
 from symveil.calibration.answers import clear_answers
 from symveil.calibration.costs.blocks import INNER, Kind, total_over_blocks
 from symveil.calibration.costs.graph import cost_graph
@@ -29,7 +30,7 @@ from symveil.calibration.detours import detour_ratios
 from symveil.calibration.graceful import GracefulProof, certified_graceful_rate
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.tables import HalfTables, Worst
-from symveil.calibration.limits import LIMITS, splits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ModelError

@@ -16,6 +16,7 @@ from cost_oracle import random_case
 
 import symveil as sv
 from symveil.calibration import certify
+from symveil.calibration.affordable import all_certificates_are_quick, halves_work
 from symveil.calibration.answers import clear_answers
 from symveil.calibration.calibrate import calibrated_rate
 from symveil.calibration.costs.pairs import is_feasible, pair_losses
@@ -23,7 +24,7 @@ from symveil.calibration.halves import rates
 from symveil.calibration.halves.positions import PositionsComparison, _narrow_rounding, _product
 from symveil.calibration.halves.rates import loss_by_halves, rate_by_halves
 from symveil.calibration.halves.tables import Half, HalfTables, Worst
-from symveil.calibration.limits import LIMITS, all_certificates_are_quick, halves_work
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import ProofEffort
 from symveil.calibration.weighting import Weighting
 from symveil.examples.paper_systems import town

@@ -11,10 +11,10 @@ import pytest
 
 import symveil as sv
 from symveil.bounds.prior import Prior
+from symveil.calibration.affordable import all_certificates_are_quick
 from symveil.calibration.certify import quick_rate
 from symveil.calibration.halves import rates as halves_rates
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.calibration.limits import all_certificates_are_quick
 from symveil.examples.paper_systems import grid_roads, town
 from symveil.laws.protection import public_words
 from symveil.mechanisms import cost_weighted, model_selection

@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.search import rounded_down
 from symveil.errors import FileError, ParameterError
 from symveil.languages.runs import RunLanguage
@@ -28,7 +29,6 @@ from symveil.storage.files import cache_folder, open_regular, write_text
 FORMAT = "symveil-calibration-2"
 """Changes with the format and with every change of the proofs, so that no older answer is believed."""
 
-_LARGEST_FILE = 100_000
 Entry = dict[str, str]
 Answer = TypeVar("Answer")
 
@@ -164,8 +164,8 @@ def load(key: str) -> Entry | None:
         return None
     try:
         with open_regular(path / f"{key}.json", follow=False) as file:
-            content = file.read(_LARGEST_FILE + 1)
-        document = json.loads(content) if len(content) <= _LARGEST_FILE else None
+            content = file.read(LIMITS.now.cached_bytes + 1)
+        document = json.loads(content) if len(content) <= LIMITS.now.cached_bytes else None
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict) or document.get("format") != FORMAT or document.get("key") != key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symveil.calibration.limits import is_compared_by_halves
+from symveil.calibration.affordable import is_compared_by_halves
 from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.numbers.progress import Progress

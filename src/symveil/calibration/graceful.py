@@ -21,6 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration.affordable import is_compared_by_halves, is_quick_by_halves, splits
+from symveil.calibration.answers import remembered
 from symveil.calibration.costs.blocks import root_work
 from symveil.calibration.costs.boxes import is_affordable, longest_window, rows_needed
 from symveil.calibration.costs.graph import CostGraph, cost_graph
@@ -30,7 +32,7 @@ from symveil.calibration.detours import detour_ratios
 from symveil.calibration.enumeration import Enumeration
 from symveil.calibration.halves.blocks import BlockComparison, WindowSpread
 from symveil.calibration.halves.tables import HalfTables, Worst
-from symveil.calibration.limits import LIMITS, is_compared_by_halves, is_quick_by_halves, splits
+from symveil.calibration.limits import LIMITS
 from symveil.calibration.rates import ComparingSearch
 from symveil.calibration.search import (
     ANY,
@@ -50,6 +52,7 @@ _SHORT = (1, 2, 3)  # so many differing symbols have the pairs that say up to wh
 _FIRST_BELOW = Fraction(1, 500)
 _NEAR = {True: Fraction(1, 200), False: Fraction(1, 40)}  # so near to what a pair rules out the search ends; by halves
 _COMPARED = (1, 2)  # lengths of blocks up to which words are compared, if there are such halves
+_MOST_ANSWERS = 64  # of few words
 _MOST_MOVES, _MOST_BOX_WORK = 1e6, 1e9  # edges × steps, and times the states
 
 
@@ -252,6 +255,7 @@ class GracefulProof:
 # --- few words -------------------------------------------------------------------------------------
 
 
+@remembered(_MOST_ANSWERS)
 def _rate_of_few_words(weighting: Weighting, per_position: Fraction, claimed: Fraction | None) -> CertifiedRate | None:
     """All words are compared, at all distances, for each rate anew."""
     farthest = weighting.language.largest_distance

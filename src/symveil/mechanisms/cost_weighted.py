@@ -20,8 +20,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from symveil.calibration.affordable import all_certificates_are_quick
 from symveil.calibration.calibrate import calibrated_rate
-from symveil.calibration.limits import all_certificates_are_quick
 from symveil.calibration.search import CertifiedRate
 from symveil.calibration.weighting import Weighting
 from symveil.errors import ParameterError, TooLargeError

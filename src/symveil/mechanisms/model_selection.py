@@ -22,8 +22,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from symveil.calibration.affordable import is_compared_by_halves
 from symveil.calibration.limits import LIMITS as CALIBRATION
-from symveil.calibration.limits import is_compared_by_halves
 from symveil.calibration.weighting import Weighting
 from symveil.errors import SymveilError, TooLargeError
 from symveil.languages.run_counts import can_count

@@ -16,6 +16,7 @@ from threading import Lock
 
 import numpy as np
 
+from symveil.calibration.affordable import splits
 from symveil.calibration.costs.blocks import FINAL, INITIAL, INNER, Kind
 from symveil.calibration.halves.tables import (
     THREADS,
@@ -29,7 +30,7 @@ from symveil.calibration.halves.tables import (
     groups_of,
     worst_in_groups,
 )
-from symveil.calibration.limits import LIMITS, splits
+from symveil.calibration.limits import LIMITS
 from symveil.models.alphabet import Codes
 
 

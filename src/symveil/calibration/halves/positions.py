@@ -18,6 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
+from symveil.calibration.affordable import halves_at
 from symveil.calibration.costs.blocks import WHOLE, Kind
 from symveil.calibration.costs.pairs import Pair
 from symveil.calibration.halves.tables import (
@@ -33,7 +34,7 @@ from symveil.calibration.halves.tables import (
     worst_between,
     worst_in_groups,
 )
-from symveil.calibration.limits import LIMITS, halves_at
+from symveil.calibration.limits import LIMITS
 from symveil.models.alphabet import Codes
 
 _ONE, _TWO = Kind(WHOLE, 1), Kind(WHOLE, 2)  # all that differs, so that nothing is added to it

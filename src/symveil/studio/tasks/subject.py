@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from symveil.calibration.affordable import all_certificates_are_quick
 from symveil.calibration.enumeration import is_enumerable
-from symveil.calibration.limits import all_certificates_are_quick
 from symveil.errors import InputError, ModelError, ParameterError
 from symveil.examples.paper_systems import TRIP, road_network
 from symveil.formats.models.model_files import load_model
