@@ -41,17 +41,15 @@ class NearStates(Moves):
 
     def __init__(
         self, ahead: Arcs, behind: Arcs, kappa: FloatTable, following: IntTable, metric_at: Ints, ball_first: Ints,
-        ball_state: Ints, ball_level: ShortTable, far: Floats, leaving: Floats, spread: cython.double,
+        ball_state: Ints, ball_own: Ints, ball_level: ShortTable, far: Floats, leaving: Floats, spread: cython.double,
     ) -> None:  # fmt: skip
         super().__init__(ahead, behind, kappa, following, metric_at)
-        self.ball_first, self.ball_state, self.ball_level = ball_first, ball_state, ball_level
+        self.ball_first, self.ball_state, self.ball_own, self.ball_level = ball_first, ball_state, ball_own, ball_level
         self.far, self.leaving, self.spread = far, leaving, spread
-        row = np.repeat(np.arange(self.size), np.diff(ball_first))
-        self.ball_own = np.flatnonzero(np.asarray(ball_state) == row)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        balls = np.asarray(self.ball_first), np.asarray(self.ball_state), np.asarray(self.ball_level)
-        outside = np.asarray(self.far), np.asarray(self.leaving), self.spread
+        balls = np.asarray(self.ball_first), np.asarray(self.ball_state), np.asarray(self.ball_own)
+        outside = np.asarray(self.ball_level), np.asarray(self.far), np.asarray(self.leaving), self.spread
         return NearStates, (*super().__reduce__()[1], *balls, *outside)
 
 
@@ -86,6 +84,22 @@ def leaving_ball(moves: NearStates, x: cython.longlong, index: NewInts) -> float
     return total
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _sum_over_marked(
+    arcs: Arcs, x: cython.longlong, phases: cython.longlong, phase: cython.longlong, values: Floats, index: NewInts
+) -> cython.double:
+    """As `step_loops.sum_over_edges`, over the edges to states that are marked, of values over a ball."""
+    total: cython.double = 0.0
+    for e in range(arcs.first[x], arcs.first[x + 1]):
+        p = index[arcs.other[e]]
+        if p >= 0:
+            total += arcs.weight[e] * values[p * phases + phase]
+    return total
+
+
 def move_forward(
     moves: NearStates,
     metric: cython.longlong,
@@ -105,11 +119,7 @@ def move_forward(
             if level < 0:
                 after[k * phases + phase] = 0.0
                 continue
-            total = 0.0
-            for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
-                p = marks.index[moves.behind.other[e]]
-                if p >= 0:
-                    total += moves.behind.weight[e] * now[p * phases + phase]
+            total = _sum_over_marked(moves.behind, y, phases, phase, now, marks.index)
             after[k * phases + moves.following[level, phase]] = total * moves.kappa[level, phase]
     lost: cython.double = 0.0
     for k in range(moves.ball_first[s + 1] - moves.ball_first[s]):
@@ -149,11 +159,7 @@ def move_smaller(
         for phase in range(phases):
             if moves.following[one, phase] != moves.following[two, phase]:
                 continue
-            total = 0.0
-            for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
-                p = marks.index[moves.behind.other[e]]
-                if p >= 0:
-                    total += moves.behind.weight[e] * now[p * phases + phase]
+            total = _sum_over_marked(moves.behind, y, phases, phase, now, marks.index)
             after[k * phases + moves.following[two, phase]] = total * min(
                 moves.kappa[one, phase], moves.kappa[two, phase]
             )

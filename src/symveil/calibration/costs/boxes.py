@@ -149,13 +149,9 @@ def _next_rows(prefix: Integers, moved: tuple[Integers, Integers]) -> tuple[Inte
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """low[slot, r, ·] ≤ ratio ≤ high[slot, r, ·] wherever valid[slot, r]; slot_of[j] is the slot of step j.
+class SlotBoxes:
+    """The boxes of all steps on one side, with seven digits, rounded outwards; slot_of[j] is the slot of step j."""
 
-    Kept with seven digits, rounded outwards.
-    """
-
-    rows: Windows
     low: NDArray[np.float32]
     high: NDArray[np.float32]
     valid: Booleans
@@ -165,6 +161,27 @@ class Boxes:
     def slots(self, begin: int, end: int) -> tuple[int, int]:
         """The range of slots of the steps begin … end."""
         return int(self.slot_of[begin]), int(self.slot_of[end]) + 1
+
+    def add(self, step: int, low: Floats, high: Floats, tail: Floats, valid: Booleans) -> None:
+        """Enlarge the slot of a step so that it holds these boxes too."""
+        enclose(self.stored, int(self.slot_of[step]), low.reshape(-1), high.reshape(-1), tail, valid)
+
+
+def empty_slots(graph: CostGraph, first: Integers, room: int, near_ends: int) -> SlotBoxes:
+    """Slots without a box for rows with the entries first[r] … first[r + 1] − 1, as many as `room` bytes allow."""
+    rows, entries = len(first) - 1, int(first[-1])
+    slot_of = slot_plan(graph.steps, max(3, room // (8 * entries)), near_ends)
+    slots = int(slot_of[-1]) + 1
+    low, high = (np.zeros((slots, entries), dtype=np.float32) for _ in range(2))
+    valid = np.zeros((slots, rows), dtype=np.bool_)
+    return SlotBoxes(low, high, valid, slot_of, Slots(first, low, high, np.zeros((slots, rows)), valid))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes(SlotBoxes):
+    """Over all states: low[slot, r, ·] ≤ ratio ≤ high[slot, r, ·] for the row r, wherever valid[slot, r]."""
+
+    rows: Windows
 
 
 def slack_of(graph: CostGraph) -> float:
@@ -210,21 +227,33 @@ def longest_window(graph: CostGraph, *, patient: bool = False) -> int:
 
 def boxes_of_side(graph: CostGraph, near_ends: int, longest: int = 0, *, forwards: bool) -> Boxes:
     """Boxes of what comes before, from the exact start onwards; or of what follows, from the exact end backwards."""
-    phase = graph.automaton[2]
+    phase, width = graph.automaton[2], graph.size * graph.phases
     reached = (graph.back, graph.earlier) if forwards else (graph.first, graph.other)
     rows = windows(*reached, longest)
-    plan = _Plan(graph, rows, near_ends)
+    room = LIMITS.now.window_bytes if longest else LIMITS.now.box_bytes
+    results = empty_slots(graph, np.arange(rows.count + 1) * width, room, near_ends)
+    nothing_outside = np.zeros(rows.count)
     low, high, valid = (_at_the_start if forwards else _at_the_end)(graph, rows, phase)
-    plan.add(0 if forwards else graph.steps, low, high, valid)
-    for away in range(1, graph.steps + 1):
-        step = away if forwards else graph.steps - away
-        low, high, valid = next_boxes(
-            graph.moves, forwards, graph.metric_at[step if forwards else step + 1], phase, rows.state,
-            rows.next_first[0 if away <= longest else 1], rows.following, low, high, valid, graph.live[step],
-            slack_of(graph),
-        )  # fmt: skip
-        plan.add(step, low, high, valid)
-    return plan.boxes()
+    for away, step, metric in graph.walked(forwards=forwards):
+        if away:
+            low, high, valid = next_boxes(
+                graph.moves, forwards, metric, phase, rows.state, rows.next_first[0 if away <= longest else 1],
+                rows.following, low, high, valid, graph.live[step], slack_of(graph),
+            )  # fmt: skip
+        whole = _enclose_shorter(rows, low, high, valid)
+        results.add(step, low, high, nothing_outside, valid)
+        valid[: rows.begin[whole]] = False  # words go on from the longest
+    each_row = (-1, rows.count, width)
+    low_of, high_of = results.low.reshape(each_row), results.high.reshape(each_row)
+    return Boxes(low_of, high_of, results.valid, results.slot_of, results.stored, rows)
+
+
+def _enclose_shorter(rows: Windows, low: Floats, high: Floats, valid: Booleans) -> int:
+    """Boxes of shorter windows around those of the longest, in place; the length of rows that hold all words."""
+    whole = int(rows.length[valid].max(initial=0))
+    for length in range(whole - 1, -1, -1):
+        enclose_longer(rows.first, rows.other, int(rows.begin[length]), int(rows.begin[length + 1]), low, high, valid)
+    return whole
 
 
 def _at_the_start(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Floats, Booleans]:
@@ -245,40 +274,6 @@ def _at_the_end(graph: CostGraph, rows: Windows, phase: int) -> tuple[Floats, Fl
         if (graph.final[graph.final > 0] == graph.final[x]).all():  # 1 exactly, as without a balanced prior
             low[x] = high[x] = np.repeat((graph.final > 0).astype(np.float64), graph.phases)
     return low, high, valid
-
-
-class _Plan:
-    """Slots while they are being filled."""
-
-    def __init__(self, graph: CostGraph, rows: Windows, near_ends: int) -> None:
-        room = LIMITS.now.window_bytes if rows.longest else LIMITS.now.box_bytes
-        most = max(3, room // (8 * rows.count * graph.size * graph.phases))
-        self._rows = rows
-        self._slot_of = slot_plan(graph.steps, most, near_ends)
-        slots, width = int(self._slot_of[-1]) + 1, graph.size * graph.phases
-        self._low = np.zeros((slots, rows.count, width), dtype=np.float32)
-        self._high = np.zeros((slots, rows.count, width), dtype=np.float32)
-        self._valid = np.zeros((slots, rows.count), dtype=np.bool_)
-        self._nothing_outside = np.zeros(rows.count)
-        self._stored = Slots(
-            np.arange(rows.count + 1) * width, self._low.reshape(slots, -1), self._high.reshape(slots, -1),
-            np.zeros((slots, rows.count)), self._valid,
-        )  # fmt: skip
-
-    def add(self, step: int, low: Floats, high: Floats, valid: Booleans) -> None:
-        """A step's boxes, those of shorter windows around them, and the slot around both."""
-        slot, rows = int(self._slot_of[step]), self._rows
-        whole = int(rows.length[valid].max(initial=0))  # rows of this length hold all words
-        for length in range(whole - 1, -1, -1):
-            enclose_longer(
-                rows.first, rows.other, int(rows.begin[length]), int(rows.begin[length + 1]), low, high, valid
-            )
-        enclose(self._stored, slot, low.reshape(-1), high.reshape(-1), self._nothing_outside, valid)
-        valid[: rows.begin[whole]] = False  # words go on from the longest
-
-    def boxes(self) -> Boxes:
-        """What was collected."""
-        return Boxes(self._rows, self._low, self._high, self._valid, self._slot_of, self._stored)
 
 
 class Surroundings:

@@ -8,6 +8,7 @@ symbols (automata, actions) it is split into one for each of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,12 @@ class CostGraph:
     def rounding(self) -> float:
         """A bound on the relative error of one step of a vector: D products and sums, the weights' own roundings."""
         return (self.widest + 8) * 2.0**-53
+
+    def walked(self, *, forwards: bool) -> Iterator[tuple[int, int, int]]:
+        """All steps from one end on: how many moves it takes to each, the step, the metric of the last of them."""
+        for moves in range(self.steps + 1):
+            step = moves if forwards else self.steps - moves
+            yield moves, step, int(self.metric_at[step if forwards else min(step + 1, self.steps)])
 
     @property
     def is_bounded(self) -> bool:

@@ -50,8 +50,7 @@ from symveil.calibration.costs.blocks import (
     classes,
     slices,
 )
-from symveil.calibration.costs.box_loops import Slots, enclose
-from symveil.calibration.costs.boxes import numbered, slack_of, slot_plan
+from symveil.calibration.costs.boxes import SlotBoxes, empty_slots, numbered, slack_of
 from symveil.calibration.costs.graph import Booleans, CostGraph, Floats, Integers
 from symveil.calibration.limits import LIMITS
 from symveil.graphs.csr import offsets
@@ -81,6 +80,16 @@ class Balls:
     def widest(self) -> int:
         """The largest number of states in one ball."""
         return int(np.diff(self.first).max(initial=1))
+
+    @property
+    def row(self) -> Integers:
+        """Whose ball each entry of `state` is in."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    @property
+    def own(self) -> Integers:
+        """Where each state is in its own ball."""
+        return np.flatnonzero(self.state == self.row)
 
 
 def has_balls(graph: CostGraph) -> bool:
@@ -181,14 +190,6 @@ def _truth(matrix: Any) -> Any:
     return results
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BallBoxes:
-    """Boxes over balls; slot_of[j] is the slot of step j. Their `tail`: all outside (left), the most there (right)."""
-
-    stored: Slots
-    slot_of: Integers
-
-
 class LocalSearch(BlockValues):
     """The search over one graph at one rate; boxes are computed once."""
 
@@ -200,61 +201,44 @@ class LocalSearch(BlockValues):
         self._noted: dict[Kind, float] = {}  # the bound of the pair that words were made of
         kappa, following, phase = graph.automaton
         self._moves = NearStates(
-            *graph.arcs, kappa, following, graph.metric_at, balls.first, balls.state, balls.level, balls.far,
-            balls.leaving, balls.spread,
+            *graph.arcs, kappa, following, graph.metric_at, balls.first, balls.state, balls.own, balls.level,
+            balls.far, balls.leaving, balls.spread,
         )  # fmt: skip
         self.left, self.right = at_once(lambda forwards: self._boxes(forwards=forwards, phase=phase), (True, False))
         self._state_of = np.full(int(graph.symbol.max()) + 1, -1, dtype=np.int64)
         entered = np.diff(graph.back) > 0
         self._state_of[graph.symbol[entered]] = np.flatnonzero(entered)
 
-    def _boxes(self, *, forwards: bool, phase: int) -> BallBoxes:
-        graph, balls = self.graph, self._balls
-        entries = int(balls.first[-1]) * graph.phases
-        slot_of = slot_plan(
-            graph.steps, max(3, LIMITS.now.ball_bytes // (8 * entries)), max(self._near_ends, self.adjacency + 2)
-        )
-        slots = int(slot_of[-1]) + 1
-        stored = Slots(
-            balls.first * graph.phases, np.zeros((slots, entries), dtype=np.float32),
-            np.zeros((slots, entries), dtype=np.float32), np.zeros((slots, graph.size)),
-            np.zeros((slots, graph.size), dtype=np.bool_),
-        )  # fmt: skip
-        low, high, tail, valid = self._at_the_start(phase) if forwards else self._at_the_end(phase)
-
-        enclose(stored, slot_of[0 if forwards else graph.steps], low, high, tail, valid)
-        for step in range(1, graph.steps + 1) if forwards else range(graph.steps - 1, -1, -1):
-            low, high, tail, valid = next_ball_boxes(
-                self._moves, forwards, graph.metric_at[step if forwards else step + 1], phase, low, high, tail, valid,
-                graph.live[step], slack_of(graph),
-            )  # fmt: skip
-            enclose(stored, slot_of[step], low, high, tail, valid)
-        return BallBoxes(stored, slot_of)
-
-    def _own_entries(self, phase: int) -> Integers:
-        balls = self._balls
-        row = np.repeat(np.arange(self.graph.size), np.diff(balls.first))
-        return np.flatnonzero(balls.state == row) * self.graph.phases + phase
+    def _boxes(self, *, forwards: bool, phase: int) -> SlotBoxes:
+        """Boxes over balls. Their `tail`: all outside (left), the most there (right)."""
+        graph, entries = self.graph, self._balls.first * self.graph.phases
+        results = empty_slots(graph, entries, LIMITS.now.ball_bytes, max(self._near_ends, self.adjacency + 2))
+        boxes = self._at_the_start(phase) if forwards else self._at_the_end(phase)
+        for away, step, metric in graph.walked(forwards=forwards):
+            if away:
+                boxes = next_ball_boxes(self._moves, forwards, metric, phase, *boxes, graph.live[step], slack_of(graph))
+            results.add(step, *boxes)
+        return results
 
     def _at_the_start(self, phase: int) -> tuple[Floats, Floats, Floats, Booleans]:
         graph = self.graph
         low = np.zeros(int(self._balls.first[-1]) * graph.phases)
         valid = np.zeros(graph.size, dtype=np.bool_)
         valid[graph.starts] = graph.live[0, graph.starts]
-        low[self._own_entries(phase)[valid]] = 1.0
+        low[self._balls.own[valid] * graph.phases + phase] = 1.0
         return low, low.copy(), np.zeros(graph.size), valid
 
     def _at_the_end(self, phase: int) -> tuple[Floats, Floats, Floats, Booleans]:
         graph, balls = self.graph, self._balls
         valid = graph.live[graph.steps].copy()
-        row = np.repeat(np.arange(graph.size), np.diff(balls.first))
+        row = balls.row
         own = np.where(valid, graph.final, 1.0)
         ratio = np.where(valid[row], graph.final[balls.state] / own[row], 0.0)
         exactly = (ratio == 0) | (graph.final[balls.state] == own[row])
         low = np.repeat(np.where(exactly, ratio, ratio * (1 - 2.0**-51)), graph.phases)
         high = np.repeat(np.where(exactly, ratio, ratio * (1 + 2.0**-51)), graph.phases)
-        entries = self._own_entries(phase)
-        low[entries[valid]] = high[entries[valid]] = 1.0
+        entries = balls.own[valid] * graph.phases + phase
+        low[entries] = high[entries] = 1.0
         return low, high, np.where(valid, graph.final.max(initial=0.0) / own * (1 + 2.0**-51), 0.0), valid
 
     # --- one kind of block ---------------------------------------------------------------------------
@@ -292,8 +276,8 @@ class LocalSearch(BlockValues):
         """Paths whose blocks begin at low … high: their worst pair into `outcome`."""
         graph, steps = self.graph, states.shape[1]
         at_end = kind.where in (FINAL, WHOLE)
-        left_slots = (int(self.left.slot_of[low - 1]), int(self.left.slot_of[high - 1]) + 1)
-        right_slots = (int(self.right.slot_of[low + steps - 1]), int(self.right.slot_of[high + steps - 1]) + 1)
+        left_slots = self.left.slots(low - 1, high - 1)
+        right_slots = self.right.slots(low + steps - 1, high + steps - 1)
         weights = self._weights(groups, states, low, left_slots, right_slots)
         pairs, worst = open_pairs(
             self._moves, self.prices(outcome.high), groups.as_paths(states), low, kind.length, self._largest_step,

@@ -109,6 +109,20 @@ def fraction_bound(
     return largest_fraction(arcs, low, high, y, t, least, slack)
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_over_edges(
+    arcs: Arcs, x: cython.longlong, phases: cython.longlong, phase: cython.longlong, values: Floats
+) -> cython.double:
+    """Σ T(x,·)·values in a phase."""
+    total: cython.double = 0.0
+    for e in range(arcs.first[x], arcs.first[x + 1]):
+        total += arcs.weight[e] * values[arcs.other[e] * phases + phase]
+    return total
+
+
 def step_forward(
     moves: EveryState, metric: cython.longlong, own: cython.longlong, now: Floats, after: NewFloats
 ) -> None:
@@ -117,10 +131,8 @@ def step_forward(
     for y in range(moves.size):
         level = moves.levels[metric, own, moves.symbol[y]]
         for phase in range(phases):
-            total = 0.0
             if level >= 0:
-                for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
-                    total += moves.behind.weight[e] * now[moves.behind.other[e] * phases + phase]
+                total = sum_over_edges(moves.behind, y, phases, phase, now)
                 after[y * phases + moves.following[level, phase]] = total * moves.kappa[level, phase]
             else:
                 after[y * phases + phase] = 0.0
@@ -145,9 +157,7 @@ def smaller_step(
         for phase in range(phases):
             to = moves.following[one, phase]
             if to == moves.following[two, phase]:
-                total = 0.0
-                for e in range(moves.behind.first[y], moves.behind.first[y + 1]):
-                    total += moves.behind.weight[e] * now[moves.behind.other[e] * phases + phase]
+                total = sum_over_edges(moves.behind, y, phases, phase, now)
                 after[y * phases + to] = total * min(moves.kappa[one, phase], moves.kappa[two, phase])
 
 
@@ -178,10 +188,7 @@ def summed(arcs: Arcs, phases: cython.longlong, values: Floats, result: NewFloat
     """Σ T(x,·)·values for every state x and phase."""
     for x in range(len(arcs.first) - 1):
         for phase in range(phases):
-            total = 0.0
-            for e in range(arcs.first[x], arcs.first[x + 1]):
-                total += arcs.weight[e] * values[arcs.other[e] * phases + phase]
-            result[x * phases + phase] = total
+            result[x * phases + phase] = sum_over_edges(arcs, x, phases, phase, values)
 
 
 def total_of_word(
