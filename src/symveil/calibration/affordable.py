@@ -46,7 +46,7 @@ def halves_work(weighting: Weighting) -> float:
     """
     language, cost = weighting.language, weighting.cost
     graph = language.graph
-    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
+    if not graph.is_chain:
         return math.inf
     length, public = language.length, language.public_start
     split = splits(length, weighting.adjacency, public_start=public)

@@ -80,7 +80,7 @@ def chain_search(language: RunLanguage, *, adjacency: int, with_prior: bool) -> 
     """Prepare the search; None where boxes would be too large or too slow, or rounding could not be bounded."""
     graph = language.graph
     size, length = graph.state_count, language.largest_distance
-    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target) or size > LIMITS.now.quick_states:
+    if not graph.is_chain or size > LIMITS.now.quick_states:
         return None
     chain = cost_graph(RunWeights(language=language, rate=Fraction(1), with_prior=with_prior))
     weight = chain.weight

@@ -39,7 +39,7 @@ from symveil.calibration.search import (
 from symveil.calibration.weighting import Weighting
 from symveil.calibration.windows import loss_by_windows, wide_windows
 from symveil.languages.run_weights import RunWeights
-from symveil.languages.runs import RunLanguage, endless
+from symveil.languages.runs import RunLanguage
 from symveil.numbers.progress import Progress, named
 
 _SMALLEST, _LARGEST = 2.0**-600, 2.0**600
@@ -150,7 +150,7 @@ def shared(weighting: Weighting) -> Weighting:
     A file with trips of forty lengths then needs a handful of certificates.
     """
     language = weighting.language
-    if is_listed(weighting) or language.length <= weighting.adjacency + 1 or not endless(language.graph).all():
+    if is_listed(weighting) or language.length <= weighting.adjacency + 1:
         return weighting
     if chain_boxes(weighting) is None or wide_windows(weighting) is not None:
         return weighting

@@ -19,8 +19,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from symveil.calibration.affordable import is_compared_by_halves, is_quick_by_halves, splits
 from symveil.calibration.answers import remembered
 from symveil.calibration.costs.blocks import root_work
@@ -112,7 +110,7 @@ class GracefulProof:
     def _graph(self) -> CostGraph | None:
         """The graph at some rate, for its size; None where the model is no chain."""
         graph = self.weighting.language.graph
-        if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
+        if not graph.is_chain:
             return None
         return cost_graph(self.weighting.weights(Fraction(1)), with_shorter=self.weighting.with_shorter)
 

@@ -121,10 +121,9 @@ class Weighting:
         the chain (docs/theory/certificates.md, *All lengths at once*).
         """
         language, graph = self.language, self.language.graph
-        chain = graph.state_is_symbol and bool(np.array_equal(graph.symbol, graph.target))
         apart = language.public_start or not bool((graph.target == graph.start).any())
         alike = self.cost.is_hamming and not self.with_prior and not self.balanced
-        if not (chain and apart and alike and 0 < self.adjacency <= language.length):
+        if not (graph.is_chain and apart and alike and 0 < self.adjacency <= language.length):
             return self
         return self.on_longer()
 

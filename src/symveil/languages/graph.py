@@ -91,6 +91,11 @@ class WordGraph(Csr):
     prior: tuple[Fraction, ...] | None = field(repr=False, default=None)
     state_is_symbol: bool = False
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether each symbol is the state that it leads to."""
+        return self.state_is_symbol and bool(np.array_equal(self.symbol, self.target))
+
     def completions(self, length: int, numbers: Numbers, *, settles: bool = False) -> list[NDArray[Any]]:
         """(k, s): what the words of k symbols that finish from s amount to, k = 0 … `length`.
 

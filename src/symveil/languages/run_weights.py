@@ -68,7 +68,7 @@ def pair_graph(language: RunLanguage) -> PairGraph:
     6
     """
     graph = language.graph
-    if not graph.state_is_symbol or not np.array_equal(graph.symbol, graph.target):
+    if not graph.is_chain:
         raise ParameterError("balance", expected="a Markov chain, whose symbols are states", found="actions")
     beginning = np.array(graph.edges(graph.start), dtype=np.int64)
     first_symbols = graph.symbol[beginning]

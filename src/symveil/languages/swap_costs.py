@@ -140,9 +140,8 @@ def related(language: RunLanguage, *, adjacency: int) -> list[Any]:
     Equal positions share one matrix (A × A, sparse, 1 where related, the diagonal left out).
     """
     graph = language.graph
-    is_chain = graph.state_is_symbol and np.array_equal(graph.symbol, graph.target)
     size = len(language.alphabet)
-    positions = list(_chain_relations(language, adjacency) if is_chain else _pair_relations(language, adjacency))
+    positions = list(_chain_relations(language, adjacency) if graph.is_chain else _pair_relations(language, adjacency))
     if language.length > len(positions):  # a public first symbol is never swapped
         positions.insert(0, sparse.csr_matrix((size, size), dtype=np.int32))
     return _merged(positions)

@@ -146,7 +146,7 @@ def cost_graph(weights: RunWeights, *, with_shorter: bool = False) -> CostGraph:
     """
     language, graph, costs = weights.language, weights.graph, weights.costs
     letters = len(language.alphabet)
-    is_chain = language.graph.state_is_symbol and bool(np.array_equal(language.graph.symbol, language.graph.target))
+    is_chain = language.graph.is_chain
     source, target, symbol = graph.source, graph.target.astype(np.int64), graph.symbol.astype(np.int64)
     weight, final = weights.edge_weights, weights.final_weights
     begin = 1 if language.public_start and language.length else 0
