@@ -43,6 +43,8 @@ _ON_SHANGHAI = ((1, 1, 1.05), (1, 2, 1.05), (2, 4, 1.3), (2, 8, 1.2), (4, 16, 1.
 _PLACES, _SMALL_LENGTH = 7, 4
 _ON_SMALL = ((1, 1), (2, 2), (2, 4), (1, 2), (1, 3))
 _LARGE = ((62, ((1, 2), (1, 8), (2, 2), (2, 8))), (196, ((1, 2), (1, 8), (2, 8))))  # crossings along a side
+_WITH_DEGREES = {"mechanism": "exponential", "cost": "swap", "cap": 3, "prior": "degrees"}
+_ON_SHANGHAI_WITH_DEGREES = ((2, 2, 2.0),)
 _IN_TOWN = ((1, 2, 2.4), (1, 3, 1.6), (1, 4, 1.2), (2, 6, 2.2))
 _PROMISED_SHANGHAI = ((1, 1), (2, 2), (2, 4), (4, 4), (4, 8), (4, 16))
 _PROMISED_TOWN = ((1, 1), (1, 2), (1, 4), (2, 4))
@@ -78,14 +80,17 @@ def on_trips(effort: Effort) -> Iterator[Row]:
         )
 
 
-def _multiples(title: str, language: sv.RunLanguage, settings: tuple[tuple[int, int, float], ...]) -> Iterator[Row]:
+def _multiples(
+    title: str, language: sv.RunLanguage, settings: tuple[tuple[int, int, float], ...], **named: object
+) -> Iterator[Row]:
+    """What `auto` takes, or the mechanism that is named with its parameters."""
     words = public_words(language, _WORDS)
     for adjacency, epsilon, bar in settings:
-        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing")
+        now = sv.select_mechanism(language, epsilon=epsilon, adjacency=adjacency, beyond="nothing", **named)
         before = sv.Exponential(language, epsilon=epsilon, adjacency=adjacency)
         least = sv.lower_bound(language, epsilon=epsilon, adjacency=adjacency)
         yield Row(
-            name=f"{title}, b = {adjacency}, ε = {epsilon}: auto, {now.described}",
+            name=f"{title}, b = {adjacency}, ε = {epsilon}: {'' if named else 'auto, '}{now.described}",
             ours=error(now, words),
             peer="the least error that privacy allows",
             peer_time=least.value,
@@ -102,6 +107,8 @@ def against_bounds(effort: Effort) -> Iterator[Row]:
     if data is not None:
         language = sv.runs(data[1], _LENGTH, public_start=True)
         yield from _multiples("Shanghai", language, effort.of(_ON_SHANGHAI, _ON_SHANGHAI[:1]))
+        with_degrees = effort.of(_ON_SHANGHAI_WITH_DEGREES, ())
+        yield from _multiples("Shanghai, prior degrees", language, with_degrees, **_WITH_DEGREES)
     yield from _multiples("a network of 43 streets", sv.runs(town(), 9), effort.of(_IN_TOWN, ()))
 
 

@@ -408,7 +408,7 @@ def _made_command(random: Random) -> bytes:
             "--cutoff": ("1", "2"),
             "--separator": (",", "|"),
             "--count": ("1", "3"),
-            "--prior": ("uniform", "chain"),
+            "--prior": ("uniform", "chain", "degrees"),
         }
         if random.random() < 0.9:
             arguments += ["--epsilon", pick(*names.pop("--epsilon"))]

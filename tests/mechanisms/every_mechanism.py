@@ -63,6 +63,7 @@ EVERY_MECHANISM = [
     Case("exponential, inverse", lambda e: _free(e, sv.Exponential, utility="inverse")),
     Case("exponential on a model", lambda e: _roads(e, sv.Exponential)),
     Case("exponential on a model, prior", lambda e: _roads(e, sv.Exponential, prior="chain")),
+    Case("exponential on a model, degrees", lambda e: _roads(e, sv.Exponential, b=2, prior="degrees")),
     Case("permute-and-flip", lambda e: _free(e, sv.PermuteAndFlip)),
     Case("permute-and-flip on a model", lambda e: _roads(e, sv.PermuteAndFlip), slow=True),
     Case("staircase", lambda e: _free(e, sv.Staircase, b=2)),

@@ -67,6 +67,8 @@ def mechanisms(language: sv.RunLanguage, seed: int, b: int, epsilon: object = 2)
         sv.Exponential(language, **common, cost="swap"),
         sv.Exponential(language, **common, cost="swap", cap="none"),
         sv.Exponential(language, **common, cost="swap", cap=2),
+        sv.Exponential(language, **common, cost="swap", cap=3, prior="degrees"),
+        sv.Exponential(language, **common, prior="degrees", beyond="graceful"),
         sv.Staircase(language, **common),
         sv.Staircase(language, **common, cost="swap", step=1),
         sv.Staircase(language, **common, cost="swap", cap="none"),

@@ -40,6 +40,7 @@ MECHANISMS = {
     "as printed": lambda: Jones2019Printed(free(), epsilon=1),
     "exponential on a chain": lambda: sv.Exponential(roads(), epsilon=1, adjacency=1),
     "exponential with a prior": lambda: sv.Exponential(roads(), epsilon=1, adjacency=1, prior="chain"),
+    "exponential, degrees": lambda: sv.Exponential(robot(), epsilon=1, adjacency=1, prior="degrees"),
     "public start": lambda: sv.Exponential(roads(public_start=True), epsilon=1, adjacency=1),
     "staircase on a chain": lambda: sv.Staircase(roads(), epsilon=1, adjacency=1),
     "permute-and-flip on a system": lambda: sv.PermuteAndFlip(robot(), epsilon=1, adjacency=1),

@@ -86,7 +86,8 @@ def test_on_a_model_without_a_certificate_permute_and_flip_is_taken():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": "flat"}, "prior: expected uniform or chain, found flat"),
+        ({"prior": "flat"}, "prior: expected uniform, chain or degrees, found flat"),
+        ({"prior": "degrees"}, "prior: expected uniform, unless there is a model"),
         ({"prior": "chain"}, "prior: expected uniform, unless the model is a Markov chain, found chain"),
         ({"mechanism": "online", "calibration": "classic"}, "calibration: expected tight for mechanism online"),
         ({"mechanism": "truncated-levenshtein"}, "truncated-levenshtein needs metric levenshtein"),

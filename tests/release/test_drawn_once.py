@@ -37,6 +37,7 @@ FREE = {
 MODEL = {
     "exponential": {},
     "prior": {"prior": "chain"},
+    "degrees": {"prior": "degrees"},
     "permute-and-flip": {"mechanism": "permute-and-flip"},
     "staircase": {"mechanism": "staircase", "adjacency": 2},
     "online": {"mechanism": "online"},

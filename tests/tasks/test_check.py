@@ -42,6 +42,8 @@ CHOICES = [
     *({"model": CHAIN, **each, "calibration": how} for each in _HAMMING for how in ("tight", "classic")),
     {"model": CHAIN, "mechanism": "online"},
     {"model": CHAIN, "prior": "chain"},
+    {"model": CHAIN, "prior": "degrees"},
+    {"model": CHAIN, "mechanism": "exponential", "prior": "degrees", "cost": "swap", "cap": 3, "adjacency": 2},
     {"model": CHAIN, "public_start": True},
     {"alphabet": "abc", "metric": "levenshtein"},
     {"alphabet": "abc", "metric": "levenshtein", "max_length": 4},

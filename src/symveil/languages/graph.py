@@ -79,8 +79,8 @@ class Arrivals:
 class WordGraph(Csr):
     """States and, for each, its edges in the order of their symbols: `symbol[e]` leads to `target[e]`.
 
-    `prior[e]` is the public probability of an edge, where the model has one. In a chain the state
-    after a symbol is known from the symbol alone (`state_is_symbol`).
+    `prior[e]` is the public probability of an edge, where the model has one, or another public weight of at most 1. In
+    a chain the state after a symbol is known from the symbol alone (`state_is_symbol`).
     """
 
     alphabet: Alphabet

@@ -69,7 +69,7 @@ def mean_of_words(mechanism: Mechanism, errors: Sequence[float]) -> tuple[float,
 
 def prior_of(mechanism: Mechanism) -> str:
     """What averages are over: "uniform" words, or words as the "chain" has them."""
-    return str(getattr(mechanism, "prior", "uniform"))
+    return "chain" if getattr(mechanism, "prior", None) == "chain" else "uniform"
 
 
 def _written_out(mechanism: Mechanism) -> int:

@@ -110,14 +110,8 @@ def _prior_weights(weights: RunWeights) -> tuple[list[Fraction], list[Fraction],
     return [near for near, _ in edge_balls], [near for near, _ in end_balls], error
 
 
-def trellis_moves(
-    language: Language,
-    word: Codes,
-    weights: Sequence[Fraction],
-    *,
-    prior: Sequence[Fraction] | None = None,
-) -> tuple[State, Moves]:
-    """The first state and the moves of P(u|word) ∝ prior(u)·weights[d(u, word)]."""
+def trellis_moves(language: Language, word: Codes, weights: Sequence[Fraction]) -> tuple[State, Moves]:
+    """The first state and the moves of P(u|word) ∝ weights[d(u, word)]."""
     own = word.tolist()
     length = len(own)
     geometric = all(a * c == b * b for a, b, c in zip(weights, weights[1:], weights[2:], strict=False))
@@ -126,9 +120,9 @@ def trellis_moves(
     def steps(node: Triple) -> Iterator[tuple[int, Fraction, Triple]]:
         position, errors, state = node
         if position < length:
-            for symbol, after, share in _edges(language, position, state, own[position], prior):
+            for symbol, after in _edges(language, position, state, own[position]):
                 wrong = symbol != own[position]
-                step = share * ratio if geometric and wrong else share
+                step = ratio if geometric and wrong else Fraction(1)
                 yield symbol, step, (position + 1, 0 if geometric else errors + wrong, after)
 
     def ending(node: Triple) -> Fraction:
@@ -139,19 +133,17 @@ def trellis_moves(
     return (0, 0, start), _moves(WeightedWalk(steps, ending))
 
 
-def _edges(
-    language: Language, position: int, state: int, own: int, prior: Sequence[Fraction] | None
-) -> Iterator[tuple[int, int, Fraction]]:
-    """(symbol, state after it, prior) for every symbol after which a word can still be completed."""
+def _edges(language: Language, position: int, state: int, own: int) -> Iterator[tuple[int, int]]:
+    """(symbol, state after it) for every symbol after which a word can still be completed."""
     runs = language.runs
     if runs is None:
-        yield from ((symbol, 0, Fraction(1)) for symbol in range(len(language.alphabet)))
+        yield from ((symbol, 0) for symbol in range(len(language.alphabet)))
         return
     graph, alive = runs.graph, runs.alive[runs.length - position - 1]
     for edge in graph.edges(state):
         symbol, after = int(graph.symbol[edge]), int(graph.target[edge])
         if alive[after] and not (position == 0 and language.public_start and symbol != own):
-            yield symbol, after, Fraction(1) if prior is None else prior[edge]
+            yield symbol, after
 
 
 Row = tuple[int, ...]

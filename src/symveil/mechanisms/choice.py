@@ -150,9 +150,15 @@ class MechanismChoice:
     prior: str = field(
         default="uniform",
         metadata=declared(
-            "What is likely beforehand: all words alike, or as the chain has them.",
+            "What is likely beforehand: all words alike, as the chain has them, or less where there are more ways on.",
             label="Words beforehand",
-            domain=OneOf(labels={"uniform": "all alike", "chain": "as likely as the chain has them"}),
+            domain=OneOf(
+                labels={
+                    "uniform": "all alike",
+                    "chain": "as likely as the chain has them",
+                    "degrees": "less likely where there are more ways on",
+                }
+            ),
         ),
     )
     utility: Utility = field(
@@ -282,8 +288,8 @@ class MechanismChoice:
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
-        if self.prior not in ("uniform", "chain"):
-            raise ParameterError("prior", expected="uniform or chain", found=self.prior)
+        if self.prior not in ("uniform", "chain", "degrees"):
+            raise ParameterError("prior", expected="uniform, chain or degrees", found=self.prior)
         for name in ("public_start", "balanced", "not_private"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterError(name, expected="true or false", found=getattr(self, name))
@@ -335,7 +341,8 @@ class MechanismChoice:
         if self.utility != "distance" and (name not in (None, "hamming") or self.balanced):
             raise ParameterError("utility", expected="distance with costs or balance", found=self.utility)
         if self.prior != "uniform" and self.balanced:
-            raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=True)
+            expected = f"false with prior {self.prior}, which is another prior"
+            raise ParameterError("balanced", expected=expected, found=True)
 
     def _check_name(self, metric: Metric) -> None:
         kind = BY_NAME.get(self.mechanism) if isinstance(self.mechanism, str) else None

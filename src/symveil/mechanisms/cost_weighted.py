@@ -167,7 +167,7 @@ class CostWeighted(DistanceWeighted):
 
     @property
     def _with_prior(self) -> bool:
-        """Whether words are also weighted by the model's public probabilities."""
+        """Whether words are also weighted by a public prior on the edges of the model."""
         return False
 
     @property

@@ -162,7 +162,7 @@ class DistanceWeighted(Mechanism):
         alike = self.language.homogeneous
         weights, error = self._common_rationals if alike else self._rational_weights(self.language.around(codes))
         # an error of that size in a weight, and another one in the normaliser
-        return *trellis_moves(self.language, codes, weights, prior=self._edge_prior), 2 * error
+        return *trellis_moves(self.language, codes, weights), 2 * error
 
     def _rational_weights(self, near: Neighbours) -> tuple[list[Fraction], Fraction]:
         """r(0), r(1) … up to a common factor as rationals, and a bound on the error of their logarithms."""
@@ -173,11 +173,6 @@ class DistanceWeighted(Mechanism):
     @computed_once
     def _common_rationals(self) -> tuple[list[Fraction], Fraction]:
         return self._rational_weights(self._around_any)
-
-    @property
-    def _edge_prior(self) -> Sequence[Fraction] | None:
-        """The public prior of every edge of the model, where words are weighted by it."""
-        return None
 
 
 ANY_WORD: Codes = np.empty(0, dtype=np.int32)  # where all words look alike it does not matter which

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -29,6 +30,7 @@ from symveil.languages.costs import Cost
 from symveil.languages.free import resample_symbols
 from symveil.languages.language import Language
 from symveil.languages.run_counts import can_count
+from symveil.languages.runs import weighed_by_degrees
 from symveil.laws.guarantee import Guarantee
 from symveil.laws.law import WEIGHT_PRECISION, DistanceLaw, Moves, State, rounded_weight
 from symveil.laws.parameters import Adjacency, Cap, read_beyond, read_offset, read_utility
@@ -51,6 +53,7 @@ class Exponential(CostWeighted):
 
     On a Markov chain `prior="chain"` also weights words by their public probability, so that a
     small ε gives typical trajectories instead of uniformly random ones (docs/theory/certificates.md).
+    `prior="degrees"` gives less weight where the model has many ways on, so that a larger rate may be proved.
     `cost`, `cap`, `costs` and `balanced` say how far a word of a model is (docs/theory/certificates.md).
 
     Parameters
@@ -65,7 +68,8 @@ class Exponential(CostWeighted):
     calibration
         "tight" spends the whole budget; "classic" is the papers' factor 2.
     prior
-        "uniform", or "chain": words are also weighted by their public probability.
+        "uniform"; "chain": words are also weighted by their public probability; "degrees": by D^(−1/4) for each state
+        that they leave, D its number of ways on.
     utility
         The score function: "distance" is −d, "inverse" is 1/(d + offset).
     offset
@@ -119,17 +123,24 @@ class Exponential(CostWeighted):
         self.utility: Final = read_utility(utility)
         self.offset: Final = read_offset(offset)
         self.prior: Final = prior
-        if prior not in ("uniform", "chain"):
-            raise ParameterError("prior", expected="uniform or chain", found=prior)
+        if prior not in ("uniform", "chain", "degrees"):
+            raise ParameterError("prior", expected="uniform, chain or degrees", found=prior)
+        if prior == "degrees" and language.runs is None:
+            raise ParameterError(
+                "prior",
+                expected="uniform, unless there is a model: elsewhere every symbol has equally many after it",
+                found=prior,
+            )
         if prior == "chain" and (language.graph is None or language.graph.prior is None):
             raise ParameterError("prior", expected="uniform, unless the model is a Markov chain", found=prior)
-        if prior == "chain" and utility != "distance":
-            raise ParameterError("utility", expected="distance with prior chain", found=utility)
+        if self._with_prior and utility != "distance":
+            raise ParameterError("utility", expected=f"distance with prior {prior}", found=utility)
         if utility != "distance" and (self.cost != "hamming" or balanced):
             raise ParameterError("utility", expected="distance with costs or balance", found=utility)
-        if prior == "chain" and balanced:
-            raise ParameterError("balanced", expected="false with prior chain, which is another prior", found=balanced)
-
+        if self._with_prior and balanced:
+            raise ParameterError(
+                "balanced", expected=f"false with prior {prior}, which is another prior", found=balanced
+            )
         self.beyond: Final = read_beyond(beyond)
         if self.beyond not in ("nothing", "graceful") or (self._graceful and self.cost != "hamming"):
             raise ParameterError("beyond", expected="nothing, or graceful by Hamming distance", found=beyond)
@@ -187,7 +198,15 @@ class Exponential(CostWeighted):
 
     @property
     def _with_prior(self) -> bool:
-        return self.prior == "chain"
+        return self.prior != "uniform"
+
+    def _weighted(self, cost: Cost) -> Weighting:
+        weighting = super()._weighted(cost)
+        return (
+            replace(weighting, language=weighed_by_degrees(weighting.language))
+            if self.prior == "degrees"
+            else weighting
+        )
 
     @property
     def _by_passes(self) -> bool:
@@ -264,7 +283,7 @@ class Exponential(CostWeighted):
     def _law(self, codes: Codes | None) -> DistanceLaw:
         weights = self._run_weights
         counted = self.cost == "hamming" and weights is not None and can_count(self.language)
-        if self.prior == "chain" and counted and weights is not None and codes is not None:
+        if self._with_prior and counted and weights is not None and codes is not None:
             return self._law_around(weights.prior_neighbours(codes))
         return super()._law(codes)
 
@@ -277,12 +296,7 @@ class Exponential(CostWeighted):
         with precision(WEIGHT_PRECISION):
             mismatch, error = rounded_weight((-ball(self.rate)).exp())
         weights = [mismatch**distance for distance in range(self._length + 1)]
-        moves = trellis_moves(self.language, codes, weights, prior=self._edge_prior)
-        return *moves, 2 * self._length * error
-
-    @property
-    def _edge_prior(self) -> Sequence[Fraction] | None:
-        return self.language.graph.prior if self.prior == "chain" and self.language.graph is not None else None
+        return *trellis_moves(self.language, codes, weights), 2 * self._length * error
 
 
 def hamming_rate(law: Law) -> Fraction | None:
