@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from symveil.graphs.csr import offsets
+from symveil.languages import draw_rooms
 from symveil.languages.costs import Cost, SymbolCosts, hamming, listed
 from symveil.languages.graph import WordGraph
 from symveil.languages.limits import LIMITS
@@ -213,3 +215,17 @@ def test_free_rooms_are_few_and_serve_the_next_words(set_limits) -> None:
     set_limits(LIMITS, layer_values_at_once=0)
     assert drawn() == first
     assert not any(each.loops.rooms for each in several)
+
+
+def test_a_copy_for_another_process_has_no_rooms_and_touches_none() -> None:
+    """Rooms are counted by numbers of one process: a copy with those of another would take them from the count."""
+    generator = np.random.default_rng(6)
+    language = RunLanguage(graph=network(generator, 60, None), length=5)
+    words = some_words(language, generator, 3)
+    weights = RunWeights(language=language, rate=Fraction(1))
+    drawn = draw_rows(weights, words, NotPrivateSeededBits(1), in_lanes=False).tolist()
+    copy = pickle.loads(pickle.dumps(weights))  # noqa: S301 - our own; engines send weights to workers
+    assert len(weights.loops.rooms) == 1 and not copy.loops.rooms
+    assert draw_rows(copy, words, NotPrivateSeededBits(1), in_lanes=False).tolist() == drawn
+    for each in (weights, copy):
+        assert set(each.loops.rooms) <= set(draw_rooms._free) and len(each.loops.rooms) == 1

@@ -32,6 +32,11 @@ class DrawLoops:
     phases: int
     rooms: dict[int, Any] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without rooms: they are counted in the process that has them."""
+        read = self.edges, self.levels, self.sums, self.behind
+        return DrawLoops, (*read, self.length, self.states, self.phases)
+
     @property
     def values(self) -> int:
         """How many values a room has."""
