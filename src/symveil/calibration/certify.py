@@ -113,6 +113,7 @@ def quick_rate(
     classic rate is the answer where it loses more.
 
     >>> import symveil as sv
+    >>> from symveil.languages.costs import hamming
     >>> chain = sv.MarkovChain.from_transitions([("a", "a", "1/2"), ("a", "b", "1/2"), ("b", "a", 1)])
     >>> words = sv.runs(chain, length=6)
     >>> found = quick_rate(Weighting(language=words, cost=hamming(words), adjacency=1), epsilon=Fraction(2))
