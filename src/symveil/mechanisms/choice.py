@@ -150,7 +150,7 @@ class MechanismChoice:
     prior: str = field(
         default="uniform",
         metadata=declared(
-            "What is likely beforehand: all words alike, as the chain has them, or less at high degrees.",
+            "What is likely beforehand: all words alike, as the chain has them, or less where many symbols follow.",
             label="Words beforehand",
             domain=OneOf(
                 labels={
