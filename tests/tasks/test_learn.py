@@ -80,7 +80,18 @@ def test_a_graph_says_what_is_feasible() -> None:
 @pytest.mark.parametrize(
     ("words", "message", "position"),
     [
-        (["ab", "abab", "acca"], "sequence 3: expected moves that the graph allows, found another at position 4", 4),
+        (
+            ["ab", "abab", "acca"],
+            "sequence 3: expected moves that the graph allows, found another at position 4; the model has a move from "
+            "'a' to 'c' and none from 'c' to 'a'",
+            4,
+        ),
+        (
+            ["ab", "abab", "bb"],  # what the graph lacks is named from the graph alone
+            "sequence 3: expected moves that the graph allows, found another at position 2; the model has a move from "
+            "'a' to 'c' and none from 'c' to 'a'",
+            2,
+        ),
         (["ab", "SECRET"], "sequence 2: expected symbols that are states of the graph, found another at position 1", 1),
         (
             [["a", "SECRET"]],
